@@ -64,7 +64,8 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	c := &Client{address: addresses, warn: s.Warn, terms: s.Dial.Terms}
 	own := []grpc.DialOption{
 		grpc.WithUnaryInterceptor(c.repeatUnary),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: connectTimeout}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig,
+			MinConnectTimeout: connectTimeout}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
 	}
@@ -77,8 +78,10 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 		return nil, refused(err)
 	}
 	c.leader.warn, c.leader.explain = c.warn, c.Explain
-	c.Datasets, c.Tables = cleavev1.NewDatasetServiceClient(c.leader), cleavev1.NewTableServiceClient(c.leader)
-	c.Jobs, c.Cluster = cleavev1.NewJobServiceClient(c.leader), cleavev1.NewClusterServiceClient(c.leader)
+	c.Datasets = cleavev1.NewDatasetServiceClient(c.leader)
+	c.Tables = cleavev1.NewTableServiceClient(c.leader)
+	c.Jobs = cleavev1.NewJobServiceClient(c.leader)
+	c.Cluster = cleavev1.NewClusterServiceClient(c.leader)
 	return c, nil
 }
 
@@ -122,9 +125,10 @@ func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest
 
 // ListDatasets lists the data sets that the caller may use.
 func (c *Client) ListDatasets(ctx context.Context) iter.Seq2[*cleavev1.Dataset, error] {
-	return pages((*cleavev1.ListDatasetsResponse).GetDatasets, func(token string) (*cleavev1.ListDatasetsResponse, error) {
-		return c.Datasets.ListDatasets(ctx, &cleavev1.ListDatasetsRequest{PageToken: token})
-	})
+	return pages((*cleavev1.ListDatasetsResponse).GetDatasets,
+		func(token string) (*cleavev1.ListDatasetsResponse, error) {
+			return c.Datasets.ListDatasets(ctx, &cleavev1.ListDatasetsRequest{PageToken: token})
+		})
 }
 
 // ListTables lists the tables that the caller may use.
@@ -142,7 +146,8 @@ func (c *Client) ListWorkers(ctx context.Context) iter.Seq2[*cleavev1.Worker, er
 }
 
 // pages returns the items of all pages. It ends with the first error.
-func pages[P interface{ GetNextPageToken() string }, T any](items func(P) []T, list func(token string) (P, error)) iter.Seq2[T, error] {
+func pages[P interface{ GetNextPageToken() string }, T any](items func(P) []T,
+	list func(token string) (P, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for token := ""; ; {
 			page, err := list(token)

@@ -53,11 +53,14 @@ func TestRequestsAreNotChanged(t *testing.T) {
 		}
 		return stream.SendMsg(&cleavev1.ListJobsResponse{})
 	})
-	create, labels, list := &cleavev1.CreateJobRequest{}, &cleavev1.GetLabelsRequest{JobId: "job"}, &cleavev1.ListJobsRequest{}
+	create := &cleavev1.CreateJobRequest{}
+	labels := &cleavev1.GetLabelsRequest{JobId: "job"}
+	list := &cleavev1.ListJobsRequest{}
 	if _, err := c.CreateJob(t.Context(), create); err != nil || create.GetRequestId() != "" {
 		t.Errorf("creating a job: %v, request %v", err, create)
 	}
-	if err := c.EachLabels(t.Context(), labels, func(*cleavev1.GetLabelsResponse) error { return nil }); err != nil || labels.GetFirstIndex() != 0 {
+	if err := c.EachLabels(t.Context(), labels, func(*cleavev1.GetLabelsResponse) error { return nil }); err != nil ||
+		labels.GetFirstIndex() != 0 {
 		t.Errorf("getting labels: %v, request %v", err, labels)
 	}
 	for _, err := range c.ListJobs(t.Context(), list) {

@@ -29,14 +29,15 @@ type Error struct {
 
 // Reasons of errors that come from this package instead of a coordinator.
 const (
-	NotReachable    = "NOT_REACHABLE"       // no coordinator answers at the address
-	HandshakeFailed = fault.HandshakeFailed // one side does not accept the certificate of the other, or does not speak TLS
-	NotCleave       = "NOT_CLEAVE"          // the server at the address is not a coordinator
-	OtherAPIVersion = "OTHER_API_VERSION"   // the coordinator has another version of the API
-	JobCanceled     = "JOB_CANCELLED"       // the job was canceled
-	TimeLimit       = "TIME_LIMIT"          // the job reached its time limit and has no labels
-	LabelsSoFar     = fault.LabelsSoFar     // the job reached its time limit and has labels
-	BadAnswer       = "BAD_ANSWER"          // the coordinator sent something that cannot be right
+	NotReachable = "NOT_REACHABLE" // no coordinator answers at the address
+	// one side does not accept the certificate of the other, or does not speak TLS
+	HandshakeFailed = fault.HandshakeFailed
+	NotCleave       = "NOT_CLEAVE"        // the server at the address is not a coordinator
+	OtherAPIVersion = "OTHER_API_VERSION" // the coordinator has another version of the API
+	JobCanceled     = "JOB_CANCELLED"     // the job was canceled
+	TimeLimit       = "TIME_LIMIT"        // the job reached its time limit and has no labels
+	LabelsSoFar     = fault.LabelsSoFar   // the job reached its time limit and has labels
+	BadAnswer       = "BAD_ANSWER"        // the coordinator sent something that cannot be right
 )
 
 // Error implements error.
@@ -47,7 +48,9 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // Is reports whether the error means that the context of the call has ended.
 func (e *Error) Is(target error) bool {
-	return e.Reason == "" && (target == context.Canceled && e.Code == codes.Canceled || target == context.DeadlineExceeded && e.Code == codes.DeadlineExceeded)
+	return e.Reason == "" &&
+		(target == context.Canceled && e.Code == codes.Canceled || target == context.DeadlineExceeded &&
+			e.Code == codes.DeadlineExceeded)
 }
 
 // GRPCStatus returns the status of the call, for package google.golang.org/grpc/status.
@@ -121,14 +124,16 @@ func (c *Client) Explain(err error) error {
 // ofCall returns the error for a call that failed for a known reason.
 func ofCall(f *fault.Error, call error, code codes.Code) *Error {
 	e := ofFault(f)
-	e.Code, e.cause = code, callError{f, call}
+	e.Code = code
+	e.cause = callError{f, call}
 	return e
 }
 
 // unavailable explains why there is no answer.
 func (c *Client) unavailable(s *status.Status, err error) error {
 	if reason := wire.Reason(err); reason != "" && reason != wire.NotLeader {
-		f := fault.New(fault.Unavailable, reason, "the coordinator at %s cannot handle the call now: %s", c.address, s.Message())
+		f := fault.New(fault.Unavailable, reason, "the coordinator at %s cannot handle the call now: %s",
+			c.address, s.Message())
 		if delay, helps := wire.RetryDelay(err); helps {
 			f = f.RetryIn(delay.Seconds())
 		}
@@ -137,18 +142,21 @@ func (c *Client) unavailable(s *status.Status, err error) error {
 	if isHTTP(s.Message()) {
 		return c.notCleave(err)
 	}
-	message, reason := innermost(s.Message()), NotReachable
+	message := innermost(s.Message())
+	reason := NotReachable
 	explained := c.terms.Explain(message)
 	if explained != message || strings.Contains(s.Message(), "authentication handshake failed") {
 		reason = HandshakeFailed
 	}
-	return ofCall(fault.New(fault.Unavailable, reason, "the coordinator at %s does not answer: %s", c.address, explained), err, s.Code())
+	return ofCall(fault.New(fault.Unavailable, reason, "the coordinator at %s does not answer: %s", c.address,
+		explained), err, s.Code())
 }
 
 // notCleave returns the error for an address where something else answers.
 func (c *Client) notCleave(err error) error {
 	return ofCall(fault.New(fault.FailedPrecondition, NotCleave,
-		"the server at %s is not a Cleave coordinator; check the host and the port", c.address), err, codes.FailedPrecondition)
+		"the server at %s is not a Cleave coordinator; check the host and the port", c.address), err,
+		codes.FailedPrecondition)
 }
 
 // unimplemented explains why a method is not there: the other side has another version of the API, or is not a
@@ -167,7 +175,8 @@ func (c *Client) unimplemented(s *status.Status, err error) error {
 // isHTTP reports whether an error of gRPC means that the other side speaks another protocol.
 func isHTTP(message string) bool {
 	for _, sign := range []string{
-		"looked like an HTTP/1.1 header", "http2: frame too large", "received unexpected content-type", "unexpected HTTP status code",
+		"looked like an HTTP/1.1 header", "http2: frame too large", "received unexpected content-type",
+		"unexpected HTTP status code",
 	} {
 		if strings.Contains(message, sign) {
 			return true
@@ -183,7 +192,8 @@ func innermost(message string) string {
 		message = message[at+len("desc = "):]
 	}
 	message = strings.Trim(message, `"`)
-	for _, wrapping := range []string{"transport: Error while dialing: ", "transport: authentication handshake failed: "} {
+	for _, wrapping := range []string{"transport: Error while dialing: ",
+		"transport: authentication handshake failed: "} {
 		message = strings.TrimPrefix(message, wrapping)
 	}
 	return message

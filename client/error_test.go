@@ -80,10 +80,14 @@ func TestWhatAnswers(t *testing.T) {
 		{"nobody", downAddress, NotReachable, "does not answer: dial tcp", codes.Unavailable, true},
 		{"a web server", webAddress, NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
 		{"another protocol", bannerAddress, NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
-		{"gRPC without reflection", serveGRPC(t, grpc.NewServer()), NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
-		{"gRPC of others", serveGRPC(t, foreign), NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
-		{"another API", serveGRPC(t, newer), OtherAPIVersion, "have different versions of the API", codes.FailedPrecondition, false},
-		{"a service that is not there", serveGRPC(t, older), OtherAPIVersion, "have different versions of the API", codes.FailedPrecondition, false},
+		{"gRPC without reflection", serveGRPC(t, grpc.NewServer()), NotCleave, "is not a Cleave coordinator",
+			codes.FailedPrecondition, false},
+		{"gRPC of others", serveGRPC(t, foreign), NotCleave, "is not a Cleave coordinator",
+			codes.FailedPrecondition, false},
+		{"another API", serveGRPC(t, newer), OtherAPIVersion, "have different versions of the API",
+			codes.FailedPrecondition, false},
+		{"a service that is not there", serveGRPC(t, older), OtherAPIVersion, "have different versions of the API",
+			codes.FailedPrecondition, false},
 	} {
 		client, err := Dial(c.address)
 		if err != nil {
@@ -93,7 +97,8 @@ func TestWhatAnswers(t *testing.T) {
 		_, stream := client.Labels(t.Context(), "job")
 		for kind, err := range map[string]error{"call": unary, "stream": stream} {
 			e, is := errors.AsType[*Error](err)
-			if !is || e.Reason != c.reason || e.Code != c.code || e.Temporary() != c.temporary || !strings.Contains(e.Message, c.says) || !strings.Contains(e.Message, c.address) {
+			if !is || e.Reason != c.reason || e.Code != c.code || e.Temporary() != c.temporary ||
+				!strings.Contains(e.Message, c.says) || !strings.Contains(e.Message, c.address) {
 				t.Errorf("%s, %s: %+v", c.what, kind, err)
 			}
 		}
@@ -107,7 +112,8 @@ func TestErrors(t *testing.T) {
 	c, _ := connectTo(t, func(int32, grpc.ServerStream) error { return wire.Status(bad) })
 	_, err := c.CreateJob(t.Context(), &cleavev1.CreateJobRequest{})
 	e, is := errors.AsType[*Error](err)
-	if !is || e.Code != codes.InvalidArgument || e.Reason != "BAD_K" || e.Field != "spec.k" || e.Message != bad.Message || e.Metadata["rows"] != "6" || e.Temporary() {
+	if !is || e.Code != codes.InvalidArgument || e.Reason != "BAD_K" || e.Field != "spec.k" ||
+		e.Message != bad.Message || e.Metadata["rows"] != "6" || e.Temporary() {
 		t.Errorf("%+v", err)
 	}
 	if status.Code(err) != codes.InvalidArgument || wire.Reason(err) != "BAD_K" || !fault.Is(err, "BAD_K") {
@@ -133,7 +139,8 @@ func TestJobErrors(t *testing.T) {
 		return wire.Status(fault.New(fault.FailedPrecondition, "NO_RESULT", "none"))
 	})
 	failed := func(kind fault.Kind) *cleavev1.JobEnded {
-		return &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED, Error: wire.ErrorProto(fault.New(kind, "WHY", "it failed"))}
+		return &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED,
+			Error: wire.ErrorProto(fault.New(kind, "WHY", "it failed"))}
 	}
 	canceled := func(reason cleavev1.StopReason) *cleavev1.JobEnded {
 		return &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: reason, Message: "ended"}
@@ -154,14 +161,16 @@ func TestJobErrors(t *testing.T) {
 			t.Errorf("%v: %+v", j.ended, e)
 		}
 	}
-	if err := c.JobError(t.Context(), "job", &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}); err != nil {
+	if err := c.JobError(t.Context(), "job",
+		&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}); err != nil {
 		t.Error(err)
 	}
 }
 
 // While nobody knows whether a job has labels, the error is that of the call.
 func TestJobErrorWithoutAnAnswer(t *testing.T) {
-	ended := &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_TIME_LIMIT, Message: "ended"}
+	ended := &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED,
+		StopReason: cleavev1.StopReason_STOP_REASON_TIME_LIMIT, Message: "ended"}
 	for want, answer := range map[string]func(grpc.ServerStream) error{
 		"RESULT_DAMAGED": func(grpc.ServerStream) error {
 			return wire.Status(fault.New(fault.DataLoss, "RESULT_DAMAGED", "it is damaged"))
@@ -184,7 +193,9 @@ func TestJobErrorWithoutAnAnswer(t *testing.T) {
 func TestWaitGetsNoEvents(t *testing.T) {
 	c, _ := connectTo(t, func(call int32, s grpc.ServerStream) error {
 		if call > 1 {
-			return s.SendMsg(&cleavev1.GetJobResponse{Job: &cleavev1.Job{JobId: "job", State: cleavev1.JobState_JOB_STATE_SUCCEEDED}})
+			return s.SendMsg(
+				&cleavev1.GetJobResponse{
+					Job: &cleavev1.Job{JobId: "job", State: cleavev1.JobState_JOB_STATE_SUCCEEDED}})
 		}
 		request := &cleavev1.WatchJobRequest{}
 		encoded, err := proto.Marshal(s.(requested).request)
@@ -213,7 +224,8 @@ func TestDialSaysWhatToDo(t *testing.T) {
 		{"localhost:7400", []Option{WithCA("no-such-file.pem")}, "no-such-file.pem"},
 	} {
 		_, err := Dial(c.addresses, c.options...)
-		if e, is := errors.AsType[*Error](err); !is || e.Code != codes.InvalidArgument || !strings.Contains(e.Message, c.says) || strings.Contains(e.Message, "--") {
+		if e, is := errors.AsType[*Error](err); !is || e.Code != codes.InvalidArgument ||
+			!strings.Contains(e.Message, c.says) || strings.Contains(e.Message, "--") {
 			t.Errorf("%q: %v", c.addresses, err)
 		}
 	}
@@ -235,7 +247,8 @@ func TestConnectionErrorsNameOptions(t *testing.T) {
 				t.Fatal(err)
 			}
 			e, is := errors.AsType[*Error](c.Explain(status.Error(codes.Unavailable, cause)))
-			if !is || e.Reason != HandshakeFailed || !strings.Contains(e.Message, says) || strings.Contains(e.Message, "--") != flags {
+			if !is || e.Reason != HandshakeFailed || !strings.Contains(e.Message, says) ||
+				strings.Contains(e.Message, "--") != flags {
 				t.Errorf("%s: %v", cause, e)
 			}
 			c.Close()

@@ -18,7 +18,10 @@ import (
 // startCoordinator starts a coordinator with one worker for an example, as "cleave serve" does.
 func startCoordinator() (address string, stop func()) {
 	cfg := coordinator.DefaultConfig()
-	cfg.Listen, cfg.Store, cfg.Blobs, cfg.Logger = "127.0.0.1:0", "memory", "mem://", hclog.NewNullLogger()
+	cfg.Listen = "127.0.0.1:0"
+	cfg.Store = "memory"
+	cfg.Blobs = "mem://"
+	cfg.Logger = hclog.NewNullLogger()
 	cluster, err := embedded.StartCluster(context.Background(), cfg)
 	if err != nil {
 		log.Fatal(err)
@@ -48,7 +51,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	pairs, err := c.UploadTable(ctx, "one pair", client.Integers("i", 0), client.Integers("j", 3), client.Texts("kind", "cannot"))
+	pairs, err := c.UploadTable(ctx, "one pair", client.Integers("i", 0), client.Integers("j", 3),
+		client.Texts("kind", "cannot"))
 	if err != nil {
 		log.Fatal(err)
 	}

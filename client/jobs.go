@@ -65,10 +65,12 @@ func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.Job
 		switch code := status.Code(err); {
 		case err == nil && response.GetResult().GetRows() > 0:
 			reason = LabelsSoFar
-		case err != nil && code != codes.FailedPrecondition && code != codes.NotFound: // those say that there is no result
+		case err != nil && code != codes.FailedPrecondition && code != codes.NotFound:
+			// those say that there is no result
 			return err
 		}
-		return ofFault(fault.New(fault.DeadlineExceeded, reason, "job %s was %s", jobID, ended.GetMessage()).With("job_id", jobID))
+		return ofFault(fault.New(fault.DeadlineExceeded, reason, "job %s was %s", jobID, ended.GetMessage()).With(
+			"job_id", jobID))
 	}
 	if f, is := errors.AsType[*fault.Error](wire.FaultOf(ended.GetError())); is {
 		if f.Kind == fault.Unavailable {
@@ -98,7 +100,8 @@ func (c *Client) Labels(ctx context.Context, jobID string) (labels []uint32, _ e
 
 // EachLabels calls take with successive parts of the labels that a request asks for, with each row exactly once even if
 // the stream breaks. It stops at the first error of take.
-func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequest, take func(*cleavev1.GetLabelsResponse) error) error {
+func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequest,
+	take func(*cleavev1.GetLabelsResponse) error) error {
 	request = proto.CloneOf(request)
 	return c.Retry(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
@@ -109,7 +112,8 @@ func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequ
 		}
 		return wire.Receive(stream.Recv, func(part *cleavev1.GetLabelsResponse) error {
 			if part.GetFirstIndex() != request.GetFirstIndex() {
-				return badAnswer("the coordinator sent labels from row %d, expected row %d", part.GetFirstIndex(), request.GetFirstIndex())
+				return badAnswer("the coordinator sent labels from row %d, expected row %d", part.GetFirstIndex(),
+					request.GetFirstIndex())
 			}
 			if err := take(part); err != nil {
 				return ownError{err}
@@ -158,9 +162,11 @@ var errStopped = errors.New("client: the watch was stopped")
 
 // watch passes the events of a job to take, as Follow does, until the job ends, and returns how it ended. It returns
 // errStopped after take has returned false.
-func (c *Client) watch(ctx context.Context, jobID string, after uint32, take func(*cleavev1.WatchJobResponse) bool) (*cleavev1.JobEnded, error) {
+func (c *Client) watch(ctx context.Context, jobID string, after uint32,
+	take func(*cleavev1.WatchJobResponse) bool) (*cleavev1.JobEnded, error) {
 	pause := dial.NewBackoff(reconnects)
-	lastContact, timeout := time.Now(), firstTimeout
+	lastContact := time.Now()
+	timeout := firstTimeout
 	if c.leader.several() {
 		timeout = electionTimeout
 	}
@@ -168,7 +174,9 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32, take fun
 	for {
 		ended, err := c.watchOnce(ctx, jobID, &after, take, func() {
 			pause.Reset()
-			lastContact, timeout, refusals = time.Now(), reconnectTimeout, 0
+			lastContact = time.Now()
+			timeout = reconnectTimeout
+			refusals = 0
 		})
 		if errors.Is(err, io.EOF) {
 			if ended, err = c.endOf(ctx, jobID); ended == nil && err == nil {
@@ -188,7 +196,10 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32, take fun
 		case err != nil && status.Code(err) != codes.Unavailable:
 			return nil, c.Explain(err)
 		case time.Since(lastContact) > timeout:
-			return nil, c.Explain(status.Error(codes.Unavailable, fmt.Sprintf("lost the connection while watching job %s, which may still be running: %s", jobID, status.Convert(err).Message())))
+			return nil,
+				c.Explain(status.Error(codes.Unavailable,
+					fmt.Sprintf("lost the connection while watching job %s, which may still be running: %s", jobID,
+						status.Convert(err).Message())))
 		}
 		if pause.Waits() == 0 {
 			dial.Warn(ctx, c.warn)("%s", whyAgain(err, refused))
@@ -218,7 +229,8 @@ func whyAgain(err error, refused bool) string {
 
 // watchOnce follows one stream until the job ends, and calls heard after take has taken a message. It returns io.EOF if
 // the stream ends before the job.
-func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, take func(*cleavev1.WatchJobResponse) bool, heard func()) (*cleavev1.JobEnded, error) {
+func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, take func(*cleavev1.WatchJobResponse) bool,
+	heard func()) (*cleavev1.JobEnded, error) {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	silence := time.AfterFunc(silenceTimeout, cancel)
@@ -266,8 +278,10 @@ func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, e
 	}
 	job := response.GetJob()
 	switch job.GetState() {
-	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_CANCELLED:
-		return &cleavev1.JobEnded{State: job.GetState(), StopReason: job.GetStopReason(), Message: job.GetStatusMessage(), Error: job.GetError()}, nil
+	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_FAILED,
+		cleavev1.JobState_JOB_STATE_CANCELLED:
+		return &cleavev1.JobEnded{State: job.GetState(), StopReason: job.GetStopReason(),
+			Message: job.GetStatusMessage(), Error: job.GetError()}, nil
 	}
 	return nil, nil
 }

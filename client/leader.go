@@ -137,7 +137,8 @@ func (l *leader) Invoke(ctx context.Context, method string, args, reply any, opt
 }
 
 // NewStream implements grpc.ClientConnInterface. The reader of the stream repeats the call if it breaks.
-func (l *leader) NewStream(ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
+func (l *leader) NewStream(ctx context.Context, description *grpc.StreamDesc, method string,
+	options ...grpc.CallOption) (grpc.ClientStream, error) {
 	address, c, err := l.choose()
 	if err != nil {
 		return nil, l.explain(err)
@@ -218,7 +219,8 @@ func (c *Client) repeatRefused(ctx context.Context, do func() error) error {
 		}
 		pause := min(max(bounded(delay), repeats.First)<<(refusals-1), maxRefusalPause)
 		pause += rand.N(pause/2 + 1) // so that refused clients do not all come back at once
-		c.warn("%s; trying again in %v (%d of %d)", status.Convert(err).Message(), pause.Round(100*time.Millisecond), refusals, maxRefusals)
+		c.warn("%s; trying again in %v (%d of %d)", status.Convert(err).Message(), pause.Round(100*time.Millisecond),
+			refusals, maxRefusals)
 		if dial.Sleep(ctx, pause) != nil {
 			return err
 		}
@@ -232,7 +234,8 @@ func (c *Client) repeat(ctx context.Context, do func() error) error {
 
 // repeatUnary is a grpc.UnaryClientInterceptor that retries calls that are temporarily refused.
 func (c *Client) repeatUnary(
-	ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
+	ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	options ...grpc.CallOption,
 ) error {
 	return c.repeatRefused(ctx, func() error { return invoke(ctx, method, request, reply, connection, options...) })
 }

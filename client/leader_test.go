@@ -48,7 +48,8 @@ func TestCallsFollowTheLeader(t *testing.T) {
 		return wire.Status(fault.New(fault.Unavailable, wire.NotLeader, "a standby").With(wire.LeaderKey, leader))
 	})
 	gone, _ := fakeCoordinator(t, func() error { return nil })
-	for name, given := range map[string]string{"the standby alone": standby, "a dead one first": "127.0.0.1:1," + standby, "several": standby + "," + gone} {
+	for name, given := range map[string]string{"the standby alone": standby,
+		"a dead one first": "127.0.0.1:1," + standby, "several": standby + "," + gone} {
 		led.Store(0)
 		refused.Store(0)
 		c, err := Dial(given)
@@ -72,14 +73,17 @@ func TestCallsFollowTheLeader(t *testing.T) {
 func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, answered := range []bool{false, true} {
-			l, err := newLeader("127.0.0.1:1", func(address string) ([]grpc.DialOption, error) { return credentials.Dial{}.Options(nil, address) })
+			l, err := newLeader("127.0.0.1:1", func(address string) ([]grpc.DialOption, error) {
+				return credentials.Dial{}.Options(nil, address)
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.answered.Store(answered)
 			warnings := 0
 			l.warn = func(string, ...any) { warnings++ }
-			for away, back := range map[time.Duration]bool{500 * time.Millisecond: true, 20 * time.Second: answered, 2 * reconnectTimeout: false} {
+			for away, back := range map[time.Duration]bool{500 * time.Millisecond: true, 20 * time.Second: answered,
+				2 * reconnectTimeout: false} {
 				began := time.Now()
 				err := l.repeat(t.Context(), func() error {
 					if time.Since(began) < away {
@@ -96,7 +100,8 @@ func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
 			}
 			began := time.Now()
 			refused := wire.Status(fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "no disk"))
-			if err := l.repeat(t.Context(), func() error { return refused }); err == nil || time.Since(began) > 10*time.Second {
+			if err := l.repeat(t.Context(), func() error { return refused }); err == nil ||
+				time.Since(began) > 10*time.Second {
 				t.Errorf("answered %v: what a coordinator cannot do is %v after %v", answered, err, time.Since(began))
 			}
 			l.close()

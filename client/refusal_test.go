@@ -50,7 +50,9 @@ func connectTo(t *testing.T, handle func(call int32, stream grpc.ServerStream) e
 	go server.Serve(listener) //nolint:errcheck // it ends with Stop
 	t.Cleanup(server.Stop)
 	warnings = &[]string{}
-	c, err = Dial(listener.Addr().String(), WithWarnings(func(format string, args ...any) { *warnings = append(*warnings, fmt.Sprintf(format, args...)) }))
+	c, err = Dial(listener.Addr().String(), WithWarnings(func(format string, args ...any) {
+		*warnings = append(*warnings, fmt.Sprintf(format, args...))
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +76,8 @@ func TestRefusedCallsAreRepeated(t *testing.T) {
 	if err != nil || answer.GetJob().GetJobId() != "job" {
 		t.Errorf("got %v, %v", answer, err)
 	}
-	if len(*warnings) != 2 || !strings.HasPrefix((*warnings)[1], "there is too much to do; trying again in ") || !strings.HasSuffix((*warnings)[1], "(2 of 6)") {
+	if len(*warnings) != 2 || !strings.HasPrefix((*warnings)[1], "there is too much to do; trying again in ") ||
+		!strings.HasSuffix((*warnings)[1], "(2 of 6)") {
 		t.Errorf("the user is told %q", *warnings)
 	}
 }
@@ -89,7 +92,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 				return refusal(seconds)
 			})
 			_, err := c.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: "data"})
-			if e, is := errors.AsType[*Error](err); !is || e.Reason != "TOO_MANY_CALLS" || e.Code != codes.ResourceExhausted || calls != want {
+			if e, is := errors.AsType[*Error](err); !is || e.Reason != "TOO_MANY_CALLS" ||
+				e.Code != codes.ResourceExhausted || calls != want {
 				t.Errorf("with a hint of %v s: %v after %d calls, want %d", seconds, err, calls, want)
 			}
 		})
@@ -149,13 +153,15 @@ func TestImpossibleRetryDelays(t *testing.T) {
 		}
 	}
 	for _, delay := range []*durationpb.Duration{nil, {}, {Nanos: 1}, durationpb.New(-time.Second)} {
-		refused, err := status.New(codes.ResourceExhausted, "not now").WithDetails(&errdetails.RetryInfo{RetryDelay: delay})
+		refused, err := status.New(codes.ResourceExhausted, "not now").WithDetails(
+			&errdetails.RetryInfo{RetryDelay: delay})
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Test(t, func(t *testing.T) {
 			c := refusedClient(t, refused.Err)
-			began, least := time.Now(), (1<<maxRefusals-1)*repeats.First
+			began := time.Now()
+			least := (1<<maxRefusals - 1) * repeats.First
 			_, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: "job"})
 			if took := time.Since(began); status.Code(err) != codes.ResourceExhausted || took < least {
 				t.Errorf("with a hint of %v the calls take %v, want %v or more: %v", delay, took, least, err)
@@ -168,11 +174,13 @@ func TestImpossibleRetryDelays(t *testing.T) {
 func TestDownloadsGoOn(t *testing.T) {
 	all := []uint32{1, 0, 2, 1, 1}
 	c, _ := connectTo(t, func(call int32, stream grpc.ServerStream) error {
-		first, end := int(stream.(requested).request.GetFirstIndex()), len(all)
+		first := int(stream.(requested).request.GetFirstIndex())
+		end := len(all)
 		if call < 3 {
 			end = first + 2
 		}
-		if err := stream.SendMsg(&cleavev1.GetLabelsResponse{FirstIndex: uint32(first), Labels: all[first:end]}); err != nil || call == 3 {
+		if err := stream.SendMsg(&cleavev1.GetLabelsResponse{FirstIndex: uint32(first),
+			Labels: all[first:end]}); err != nil || call == 3 {
 			return err
 		}
 		return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
@@ -189,10 +197,11 @@ func TestErrorsOfCallbacksEndCalls(t *testing.T) {
 			return stream.SendMsg(&cleavev1.GetLabelsResponse{Labels: []uint32{1}})
 		})
 		taken := 0
-		err := c.EachLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: "job"}, func(*cleavev1.GetLabelsResponse) error {
-			taken++
-			return own
-		})
+		err := c.EachLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: "job"},
+			func(*cleavev1.GetLabelsResponse) error {
+				taken++
+				return own
+			})
 		if taken != 1 || !errors.Is(err, own) {
 			t.Errorf("labels were taken %d times, and the call ended with %v", taken, err)
 		}
@@ -222,7 +231,9 @@ func TestWatchesGoOn(t *testing.T) {
 			}
 			return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
 		}
-		return stream.SendMsg(event(&cleavev1.Event{Sequence: 2, What: &cleavev1.Event_Ended{Ended: &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}}}))
+		return stream.SendMsg(
+			event(&cleavev1.Event{Sequence: 2,
+				What: &cleavev1.Event_Ended{Ended: &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}}}))
 	})
 	var events []uint32
 	var last *cleavev1.Event
@@ -236,7 +247,8 @@ func TestWatchesGoOn(t *testing.T) {
 	if last.GetEnded().GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || fmt.Sprint(events) != "[1 2]" {
 		t.Errorf("the watch ended with %v after %v", last, events)
 	}
-	want := []string{"there is too much to do; trying again", "the coordinator ended the watch because it was not read for a while; continuing after the last event"}
+	want := []string{"there is too much to do; trying again",
+		"the coordinator ended the watch because it was not read for a while; continuing after the last event"}
 	if fmt.Sprintf("%q", *warnings) != fmt.Sprintf("%q", want) {
 		t.Errorf("the client warns %q", *warnings)
 	}
@@ -262,7 +274,8 @@ func TestRefusedUploadsAreRepeated(t *testing.T) {
 		}
 		return stream.SendMsg(&cleavev1.CreateDatasetResponse{Dataset: &cleavev1.Dataset{DatasetId: id}})
 	})
-	if got, err := c.UploadPoints(t.Context(), "points", [][]float64{{1}, {2}}); err != nil || got != id || uploads != 3 {
+	if got, err := c.UploadPoints(t.Context(), "points", [][]float64{{1}, {2}}); err != nil || got != id ||
+		uploads != 3 {
 		t.Errorf("%s, %v after %d uploads", got, err, uploads)
 	}
 }
@@ -304,7 +317,8 @@ func TestUploadRowsOfAnIteratorThatCannotBeRepeated(t *testing.T) {
 			}
 			from, points = c.again, 4
 		})
-		if e, is := errors.AsType[*Error](err); c.whole != (err == nil && id == "data") || !c.whole && (!is || e.Reason != "BAD_ROWS") {
+		if e, is := errors.AsType[*Error](err); c.whole != (err == nil && id == "data") ||
+			!c.whole && (!is || e.Reason != "BAD_ROWS") {
 			t.Errorf("%s: %q, %v", what, id, err)
 		}
 	}
@@ -322,11 +336,13 @@ func TestAnImportWithoutATable(t *testing.T) {
 // damaging are the tables of a coordinator that receives other data than was sent.
 type damaging struct{ cleavev1.TableServiceClient }
 
-func (damaging) GetTable(context.Context, *cleavev1.GetTableRequest, ...grpc.CallOption) (*cleavev1.GetTableResponse, error) {
+func (damaging) GetTable(context.Context, *cleavev1.GetTableRequest,
+	...grpc.CallOption) (*cleavev1.GetTableResponse, error) {
 	return nil, status.Error(codes.NotFound, "there is no such table")
 }
 
-func (damaging) CreateTable(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse], error) {
+func (damaging) CreateTable(context.Context,
+	...grpc.CallOption) (grpc.ClientStreamingClient[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse], error) {
 	return damagingStream{}, nil
 }
 
@@ -349,7 +365,8 @@ func TestADamagedUpload(t *testing.T) {
 	defer c.Close()
 	c.Tables = damaging{}
 	id, err := c.UploadTable(t.Context(), "table", Integers("x", 1, 2))
-	if e, is := errors.AsType[*Error](err); !is || e.Code != codes.DataLoss || e.Reason != "UPLOAD_DAMAGED" || id != "" {
+	if e, is := errors.AsType[*Error](err); !is || e.Code != codes.DataLoss || e.Reason != "UPLOAD_DAMAGED" ||
+		id != "" {
 		t.Errorf("the upload gives %q, %v", id, err)
 	}
 }

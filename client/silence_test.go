@@ -26,7 +26,8 @@ type cutOff struct {
 	lost   atomic.Int32 // calls to it
 }
 
-func (c *cutOff) WatchJob(ctx context.Context, _ *cleavev1.WatchJobRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
+func (c *cutOff) WatchJob(ctx context.Context, _ *cleavev1.WatchJobRequest,
+	_ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
 	if called, _, _ := c.leader.choose(); called == c.silent {
 		c.lost.Add(1)
 		<-ctx.Done()
@@ -42,7 +43,9 @@ type endedStream struct {
 
 func (endedStream) Recv() (*cleavev1.WatchJobResponse, error) {
 	ended := &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}
-	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: &cleavev1.Event{Sequence: 1, What: &cleavev1.Event_Ended{Ended: ended}}}}, nil
+	return &cleavev1.WatchJobResponse{
+		Item: &cleavev1.WatchJobResponse_Event{
+			Event: &cleavev1.Event{Sequence: 1, What: &cleavev1.Event_Ended{Ended: ended}}}}, nil
 }
 
 // Watches that cannot connect go on with another coordinator, where the later of them find the first; they end with the
@@ -64,7 +67,8 @@ func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 		var watches sync.WaitGroup
 		for range 2 {
 			watches.Go(func() {
-				if ended, err := c.watch(t.Context(), "job", 0, all); err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+				if ended, err := c.watch(t.Context(), "job", 0, all); err != nil ||
+					ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 					t.Errorf("the watch ended with %v, %v", ended, err)
 				}
 			})
@@ -90,7 +94,8 @@ type steady struct {
 	watches int
 }
 
-func (j *steady) WatchJob(ctx context.Context, request *cleavev1.WatchJobRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
+func (j *steady) WatchJob(ctx context.Context, request *cleavev1.WatchJobRequest,
+	_ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
 	j.watches++
 	return &steadyStream{ctx: ctx, sent: request.GetAfterSequence()}, nil
 }
@@ -108,7 +113,8 @@ func (s *steadyStream) Recv() (*cleavev1.WatchJobResponse, error) {
 	if s.sent++; s.sent > 5 {
 		return s.endedStream.Recv()
 	}
-	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: &cleavev1.Event{Sequence: s.sent}}}, nil
+	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: &cleavev1.Event{Sequence: s.sent}}},
+		nil
 }
 
 // A loop may take as long as it likes for each event. The coordinator is not silent meanwhile.
@@ -139,7 +145,8 @@ func TestAWatchWaitsForItsReader(t *testing.T) {
 // cut are the jobs of a coordinator behind a proxy that ends every watch at once.
 type cut struct{ cleavev1.JobServiceClient }
 
-func (cut) WatchJob(context.Context, *cleavev1.WatchJobRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
+func (cut) WatchJob(context.Context, *cleavev1.WatchJobRequest,
+	...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
 	return cutStream{}, nil
 }
 

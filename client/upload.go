@@ -27,7 +27,8 @@ func (c *Client) UploadPoints(ctx context.Context, name string, points [][]float
 	values := make([]float64, 0, len(points)*columns)
 	for row, point := range points {
 		if len(point) != columns {
-			return "", ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values, and the first has %d", row, len(point), columns))
+			return "", ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values, and the first has %d", row,
+				len(point), columns))
 		}
 		values = append(values, point...)
 	}
@@ -38,7 +39,8 @@ func (c *Client) UploadPoints(ctx context.Context, name string, points [][]float
 // during the call.
 func (c *Client) UploadMatrix(ctx context.Context, name string, values []float64, columns int) (string, error) {
 	if columns < 1 || len(values)%columns != 0 {
-		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "%d values do not fill rows of %d columns", len(values), columns))
+		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "%d values do not fill rows of %d columns",
+			len(values), columns))
 	}
 	points, err := dataset.NewPoints(len(values)/columns, columns, values)
 	if err != nil {
@@ -50,7 +52,8 @@ func (c *Client) UploadMatrix(ctx context.Context, name string, values []float64
 // UploadRows uploads points while they are produced, in constant memory, and returns the ID of the data set. It ends
 // with the first error of rows. If the connection breaks, it ranges over rows again from the start, so rows must yield
 // the same points each time; it fails if they differ from those that were already sent. Slices may be reused.
-func (c *Client) UploadRows(ctx context.Context, name string, columns int, rows iter.Seq2[[]float64, error]) (id string, _ error) {
+func (c *Client) UploadRows(ctx context.Context, name string, columns int,
+	rows iter.Seq2[[]float64, error]) (id string, _ error) {
 	if columns < 1 {
 		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "points need one column or more, not %d", columns))
 	}
@@ -81,15 +84,18 @@ func (r *checkedRows) all(yield func([]float64, error) bool) {
 	for row, err := range r.rows {
 		switch {
 		case err != nil:
-			err = ownError{&Error{Code: wire.CodeOf(fault.InvalidArgument), Reason: "BAD_ROWS", Message: err.Error(), cause: err}}
+			err = ownError{&Error{Code: wire.CodeOf(fault.InvalidArgument), Reason: "BAD_ROWS", Message: err.Error(),
+				cause: err}}
 		case len(row) != r.columns:
-			err = ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values instead of %d", count, len(row), r.columns))
+			err = ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values instead of %d", count,
+				len(row), r.columns))
 		default:
 			values = values[:0]
 			for _, value := range row {
 				values = binary.LittleEndian.AppendUint64(values, math.Float64bits(value))
 			}
-			count, sum = count+1, crc32.Update(sum, castagnoli, values)
+			count++
+			sum = crc32.Update(sum, castagnoli, values)
 			if count == r.count && sum != r.sum {
 				err = r.notRepeated()
 			}
@@ -107,8 +113,9 @@ func (r *checkedRows) all(yield func([]float64, error) bool) {
 }
 
 func (r *checkedRows) notRepeated() error {
-	return ofFault(fault.Invalid("BAD_ROWS", "the connection broke, and reading the points again gave other points within the first %d, or fewer; "+
-		"pass an iterator that yields the same points each time", r.count))
+	return ofFault(fault.Invalid("BAD_ROWS",
+		"the connection broke, and reading the points again gave other points within the first %d, or fewer; "+
+			"pass an iterator that yields the same points each time", r.count))
 }
 
 // Edge is an undirected edge of a graph. Vertices are numbered from 0.
@@ -123,7 +130,10 @@ func (c *Client) UploadGraph(ctx context.Context, name string, vertices int, edg
 	list := make([]dataset.Edge, len(edges))
 	for at, e := range edges {
 		if e.Source < 0 || e.Target < 0 || e.Source >= dataset.MaxRows || e.Target >= dataset.MaxRows {
-			return "", ofFault(fault.Invalid("INDEX_OUT_OF_RANGE", "edge %d connects the vertices %d and %d; they must be numbers from 0 to %d", at, e.Source, e.Target, dataset.MaxRows-1))
+			return "",
+				ofFault(fault.Invalid("INDEX_OUT_OF_RANGE",
+					"edge %d connects the vertices %d and %d; they must be numbers from 0 to %d", at, e.Source,
+					e.Target, dataset.MaxRows-1))
 		}
 		list[at] = dataset.Edge{Source: int32(e.Source), Target: int32(e.Target), Weight: e.Weight}
 	}
@@ -153,7 +163,8 @@ func (c *Client) UploadTable(ctx context.Context, name string, columns ...*cleav
 // ImportTable makes a table of objects in an object store, which the workers read; see TableService.ImportTable.
 // Without a request ID the import gets one, so that it reads the same versions of the objects if the connection breaks
 // and it is repeated. progress is called about once a second; it may be nil.
-func (c *Client) ImportTable(ctx context.Context, request *cleavev1.ImportTableRequest, progress func(*cleavev1.ImportProgress)) (imported *cleavev1.ImportedTable, _ error) {
+func (c *Client) ImportTable(ctx context.Context, request *cleavev1.ImportTableRequest,
+	progress func(*cleavev1.ImportProgress)) (imported *cleavev1.ImportedTable, _ error) {
 	request = proto.CloneOf(request)
 	if request.GetRequestId() == "" {
 		request.RequestId = uuid.NewString()
@@ -180,7 +191,8 @@ func (c *Client) ImportTable(ctx context.Context, request *cleavev1.ImportTableR
 // Integers returns a column of integers for UploadTable. It keeps cells. To leave cells empty, list their rows in
 // EmptyRows of the result.
 func Integers(name string, cells ...int64) *cleavev1.Column {
-	return &cleavev1.Column{Name: name, Cells: &cleavev1.Column_Integers{Integers: &cleavev1.IntegerCells{Values: cells}}}
+	return &cleavev1.Column{Name: name,
+		Cells: &cleavev1.Column_Integers{Integers: &cleavev1.IntegerCells{Values: cells}}}
 }
 
 // Numbers returns a column of numbers, as Integers does.

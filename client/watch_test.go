@@ -16,11 +16,13 @@ type overJobs struct {
 	job *cleavev1.Job
 }
 
-func (overJobs) WatchJob(context.Context, *cleavev1.WatchJobRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
+func (overJobs) WatchJob(context.Context, *cleavev1.WatchJobRequest,
+	...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
 	return overStream{}, nil
 }
 
-func (o overJobs) GetJob(context.Context, *cleavev1.GetJobRequest, ...grpc.CallOption) (*cleavev1.GetJobResponse, error) {
+func (o overJobs) GetJob(context.Context, *cleavev1.GetJobRequest,
+	...grpc.CallOption) (*cleavev1.GetJobResponse, error) {
 	return &cleavev1.GetJobResponse{Job: o.job}, nil
 }
 
@@ -38,9 +40,11 @@ func TestAWatchAfterTheLastEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.Jobs = overJobs{job: &cleavev1.Job{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_TIME_LIMIT, StatusMessage: "stopped"}}
+	c.Jobs = overJobs{job: &cleavev1.Job{State: cleavev1.JobState_JOB_STATE_CANCELLED,
+		StopReason: cleavev1.StopReason_STOP_REASON_TIME_LIMIT, StatusMessage: "stopped"}}
 	ended, err := c.Watch(t.Context(), "job", 9, func(item *cleavev1.WatchJobResponse) { t.Errorf("took %v", item) })
-	if err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || ended.GetStopReason() != cleavev1.StopReason_STOP_REASON_TIME_LIMIT || ended.GetMessage() != "stopped" {
+	if err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED ||
+		ended.GetStopReason() != cleavev1.StopReason_STOP_REASON_TIME_LIMIT || ended.GetMessage() != "stopped" {
 		t.Errorf("the job ended with %v, %v", ended, err)
 	}
 	for item, err := range c.Follow(t.Context(), "job", 9) {

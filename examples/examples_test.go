@@ -28,7 +28,8 @@ func run(t *testing.T, dir, address string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CLEAVE="+server.Cleave(t), "CLEAVE_SERVER="+address, "HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, ".cache"))
+	cmd.Env = append(os.Environ(), "CLEAVE="+server.Cleave(t), "CLEAVE_SERVER="+address, "HOME="+dir,
+		"XDG_CACHE_HOME="+filepath.Join(dir, ".cache"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)
@@ -69,7 +70,8 @@ func points(t *testing.T, path string) {
 func jobs(t *testing.T, address string) int {
 	t.Helper()
 	var list struct{ Jobs []any }
-	if err := json.Unmarshal([]byte(run(t, t.TempDir(), "", server.Cleave(t), "list", "--json", "--server", address)), &list); err != nil {
+	if err := json.Unmarshal([]byte(run(t, t.TempDir(), "", server.Cleave(t), "list", "--json", "--server", address)),
+		&list); err != nil {
 		t.Fatal(err)
 	}
 	return len(list.Jobs)
@@ -84,7 +86,8 @@ func wantLabels(t *testing.T, path string) {
 }
 
 func TestMake(t *testing.T) {
-	address, dir := server.Start(t), folder(t, "make/Makefile")
+	address := server.Start(t)
+	dir := folder(t, "make/Makefile")
 	points(t, filepath.Join(dir, "points.csv"))
 	run(t, dir, address, "make")
 	wantLabels(t, filepath.Join(dir, "result/labels.csv"))
@@ -104,7 +107,8 @@ func TestMake(t *testing.T) {
 }
 
 func TestSnakemake(t *testing.T) {
-	address, dir := server.Start(t), folder(t, "snakemake/Snakefile")
+	address := server.Start(t)
+	dir := folder(t, "snakemake/Snakefile")
 	points(t, filepath.Join(dir, "data/a.csv"))
 	points(t, filepath.Join(dir, "data/b.csv"))
 	run(t, dir, address, "snakemake", "--cores", "2")
@@ -168,11 +172,13 @@ func TestArgo(t *testing.T) {
 		t.Error(err)
 	}
 	definitions := schema.(map[string]any)["definitions"].(map[string]any)
-	for _, field := range unknownFields(document, map[string]any{"$ref": "#/definitions/" + workflow}, definitions, "") {
+	for _, field := range unknownFields(document, map[string]any{"$ref": "#/definitions/" + workflow},
+		definitions, "") {
 		t.Errorf("%s is not a field of Argo", field)
 	}
 	document.(map[string]any)["spec"].(map[string]any)["entryPoint"] = "cluster"
-	if unknown := unknownFields(document, map[string]any{"$ref": "#/definitions/" + workflow}, definitions, ""); !slices.Equal(unknown, []string{".spec.entryPoint"}) {
+	if unknown := unknownFields(document, map[string]any{"$ref": "#/definitions/" + workflow}, definitions,
+		""); !slices.Equal(unknown, []string{".spec.entryPoint"}) {
 		t.Errorf("of a misspelled field only %v is found", unknown)
 	}
 }

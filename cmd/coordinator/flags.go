@@ -11,14 +11,19 @@ import (
 func addClusterFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	e := &cfg.Election
 	set.DurationVar(&e.Lease, "lease", e.Lease,
-		"with a shared store, how long the leader may be silent before another coordinator takes over, in whole seconds")
+		"with a shared store, how long the leader may be silent before another coordinator takes over, in "+
+			"whole seconds")
 	set.StringVar(&e.Advertise, "advertise", "",
-		"with a shared store, the `HOST:PORT` at which clients and workers reach this coordinator (default: the address it listens on)")
+		"with a shared store, the `HOST:PORT` at which clients and workers reach this coordinator (default: the "+
+			"address it listens on)")
 	set.DurationVar(&cfg.HeartbeatInterval, "heartbeat", cfg.HeartbeatInterval, "how often workers send a heartbeat")
-	set.DurationVar(&cfg.LostAfter, "lost-after", cfg.LostAfter, "how long a worker may be silent before its tiles go to others")
-	set.DurationVar(&cfg.ReconnectWithin, "reconnect-within", cfg.ReconnectWithin, "how long a worker keeps its tiles after its connection was closed")
+	set.DurationVar(&cfg.LostAfter, "lost-after", cfg.LostAfter,
+		"how long a worker may be silent before its tiles go to others")
+	set.DurationVar(&cfg.ReconnectWithin, "reconnect-within", cfg.ReconnectWithin,
+		"how long a worker keeps its tiles after its connection was closed")
 	set.DurationVar(&cfg.StalledAfter, "stalled-after", cfg.StalledAfter,
-		"how long a worker may make no progress before its tiles move to others; at least 30 times the planned time of one piece of work")
+		"how long a worker may make no progress before its tiles move to others; at least 30 times the planned time "+
+			"of one piece of work")
 	set.DurationVar(&cfg.WorkerWait, "worker-wait", cfg.WorkerWait,
 		"how long a running job waits for workers if some are lost and the others have too little memory")
 	set.DurationVar(&cfg.Snapshots.Interval, "snapshot-interval", cfg.Snapshots.Interval,
@@ -36,10 +41,16 @@ func addSecurityFlags(set *pflag.FlagSet, s *gate.Security) {
 		"`FILE` with the hashes of clients' tokens, written by cleave token create; it is read again when it changes")
 	oidc := &s.Access.OIDC
 	set.StringVar(&oidc.Issuer, "oidc-issuer", "", "`URL` of an identity provider whose web tokens clients may send")
-	set.StringVar(&oidc.Audience, "oidc-audience", "", "audience that those tokens must have: the `NAME` of this service")
-	set.StringVar(&oidc.JWKS, "oidc-jwks", "", "file or `URL` of the issuer's public keys (default: the URL that the issuer publishes)")
-	set.StringVar(&oidc.NameClaim, "oidc-name-claim", oidc.NameClaim, "`CLAIM` with the name of the caller; users must not be able to choose it")
-	set.StringVar(&oidc.RoleClaim, "oidc-role-claim", oidc.RoleClaim, "`CLAIM` with the role, or with a list that contains roles")
-	set.StringVar(&oidc.DefaultRole, "oidc-default-role", "", "`ROLE` of tokens without one: reader, submitter or admin (default: such tokens are refused)")
-	set.StringVar(&s.AuditLog, "audit-log", "", "append a line to `FILE` for every call (who, what, when, outcome), except calls refused because of load")
+	set.StringVar(&oidc.Audience, "oidc-audience", "",
+		"audience that those tokens must have: the `NAME` of this service")
+	set.StringVar(&oidc.JWKS, "oidc-jwks", "",
+		"file or `URL` of the issuer's public keys (default: the URL that the issuer publishes)")
+	set.StringVar(&oidc.NameClaim, "oidc-name-claim", oidc.NameClaim,
+		"`CLAIM` with the name of the caller; users must not be able to choose it")
+	set.StringVar(&oidc.RoleClaim, "oidc-role-claim", oidc.RoleClaim,
+		"`CLAIM` with the role, or with a list that contains roles")
+	set.StringVar(&oidc.DefaultRole, "oidc-default-role", "",
+		"`ROLE` of tokens without one: reader, submitter or admin (default: such tokens are refused)")
+	set.StringVar(&s.AuditLog, "audit-log", "",
+		"append a line to `FILE` for every call (who, what, when, outcome), except calls refused because of load")
 }

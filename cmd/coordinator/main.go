@@ -16,8 +16,11 @@ func main() {
 }
 
 func command() *cobra.Command {
-	cfg, logs, watched := coordinator.DefaultConfig(), shell.Logs{}, observe.Options{}
-	memory, uploads := shell.Size(shell.DefaultMemory()), shell.Size(0)
+	cfg := coordinator.DefaultConfig()
+	logs := shell.Logs{}
+	watched := observe.Options{}
+	memory := shell.Size(shell.DefaultMemory())
+	uploads := shell.Size(0)
 	cmd := &cobra.Command{
 		Use:   "coordinator --data-dir DIR",
 		Short: "Serve the Cleave API and place tiles on workers",
@@ -27,12 +30,17 @@ func command() *cobra.Command {
 	set.StringVar(&cfg.Listen, "listen", cfg.Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
 	set.StringVar(&cfg.DataDir, "data-dir", "", "`DIR` for the embedded store and the blobs")
 	set.StringVar(&cfg.Store, "store", cfg.Store, "where to store jobs: embedded, memory or etcd://A:2379,B:2379")
-	set.StringVar(&cfg.Blobs, "blobs", "", "where to store data and results: a directory or a `URL` (default DIR/blobs)")
-	set.StringVar(&cfg.Restore, "restore", "", "`FILE` that cleave backup wrote, to restore into empty stores before serving")
-	set.DurationVar(&cfg.BlobsStall, "blobs-stall", cfg.BlobsStall, "how long a blob transfer may stall before the call fails or is retried")
-	set.Var(&memory, "memory", "memory of this process, such as 4GiB, for jobs (data sets, eigenvectors, graphs), uploads and caches; "+
-		"it takes up to 64 MiB more (default: 80% of the machine's memory)")
-	set.Var(&uploads, "upload-memory", "memory for all concurrent uploads, such as 2GiB, at most half of --memory; a larger upload takes memory that jobs leave (default: a quarter of --memory)")
+	set.StringVar(&cfg.Blobs, "blobs", "",
+		"where to store data and results: a directory or a `URL` (default DIR/blobs)")
+	set.StringVar(&cfg.Restore, "restore", "",
+		"`FILE` that cleave backup wrote, to restore into empty stores before serving")
+	set.DurationVar(&cfg.BlobsStall, "blobs-stall", cfg.BlobsStall,
+		"how long a blob transfer may stall before the call fails or is retried")
+	set.Var(&memory, "memory",
+		"memory of this process, such as 4GiB, for jobs (data sets, eigenvectors, graphs), uploads and caches; "+
+			"it takes up to 64 MiB more (default: 80% of the machine's memory)")
+	set.Var(&uploads, "upload-memory", "memory for all concurrent uploads, such as 2GiB, at most half of --memory; a "+
+		"larger upload takes memory that jobs leave (default: a quarter of --memory)")
 	addClusterFlags(set, &cfg)
 	addLimitFlags(set, &cfg)
 	addSecurityFlags(set, &cfg.Security)

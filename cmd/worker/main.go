@@ -17,7 +17,8 @@ func main() {
 }
 
 func command() *cobra.Command {
-	cfg, logs := worker.Config{Version: shell.Version(), Threads: runtime.GOMAXPROCS(0)}, shell.Logs{}
+	cfg := worker.Config{Version: shell.Version(), Threads: runtime.GOMAXPROCS(0)}
+	logs := shell.Logs{}
 	watched := observe.Options{}
 	memory := shell.Size(shell.DefaultMemory())
 	cfg.Name, _ = os.Hostname()
@@ -31,8 +32,10 @@ func command() *cobra.Command {
 		"`HOST:PORT` of the coordinator, or a comma-separated list of several; the worker finds the one that leads")
 	set.StringVar(&cfg.Name, "name", cfg.Name, "a `NAME` to show in lists")
 	set.IntVar(&cfg.Threads, "threads", cfg.Threads, "threads to compute with")
-	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more (default: 80% of the machine's memory)")
-	set.DurationVar(&cfg.KeepFor, "keep-for", worker.DefaultKeepFor, "how long to keep tiles for another coordinator after the one they were built for is gone")
+	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more "+
+		"(default: 80% of the machine's memory)")
+	set.DurationVar(&cfg.KeepFor, "keep-for", worker.DefaultKeepFor,
+		"how long to keep tiles for another coordinator after the one they were built for is gone")
 	addDataFlags(set, &cfg)
 	cfg.Dial.AddFlags(set)
 	logs.AddFlags(set, "info")

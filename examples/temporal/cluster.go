@@ -42,8 +42,8 @@ func Workflow(ctx workflow.Context, in Input) (out Output, err error) {
 	return out, err
 }
 
-// Cluster runs a job to its end. If the activity is canceled, it cancels the job. If only this worker stops, the job goes on, and
-// the next attempt continues with it.
+// Cluster runs a job to its end. If the activity is canceled, it cancels the job. If only this worker stops, the job
+// goes on, and the next attempt continues with it.
 func (a *Activities) Cluster(ctx context.Context, in Input) (Output, error) {
 	out, err := a.cluster(ctx, in)
 	if err != nil && ctx.Err() != nil && out.JobID != "" && !stopping(ctx) {
@@ -79,9 +79,11 @@ func (a *Activities) cluster(ctx context.Context, in Input) (out Output, _ error
 	}
 	job, err := a.Client.CreateJob(ctx, &cleavev1.CreateJobRequest{
 		// The same for all attempts, and another one for each run of the workflow.
-		RequestId:   strings.Join([]string{about.WorkflowExecution.ID, about.WorkflowExecution.RunID, about.ActivityID}, "/"),
+		RequestId: strings.Join([]string{about.WorkflowExecution.ID, about.WorkflowExecution.RunID, about.ActivityID},
+			"/"),
 		DisplayName: about.WorkflowExecution.ID,
-		Spec:        &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: points}, Clusters: &cleavev1.JobSpec_K{K: in.K}},
+		Spec: &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: points},
+			Clusters: &cleavev1.JobSpec_K{K: in.K}},
 	})
 	if err != nil {
 		return out, err

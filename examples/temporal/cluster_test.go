@@ -67,7 +67,8 @@ func TestBadInput(t *testing.T) {
 	env.RegisterActivity(a)
 	_, err := env.ExecuteActivity(a.Cluster, Input{Points: [][]float64{{0}, {1, 2}}, K: 2})
 	var failed *temporal.ApplicationError
-	if !errors.As(err, &failed) || !failed.NonRetryable() || failed.Type() != "SIZE_MISMATCH" || !strings.Contains(err.Error(), "point 1 has 2 values") {
+	if !errors.As(err, &failed) || !failed.NonRetryable() || failed.Type() != "SIZE_MISMATCH" ||
+		!strings.Contains(err.Error(), "point 1 has 2 values") {
 		t.Errorf("bad input: %v", err)
 	}
 }

@@ -35,7 +35,8 @@ type app struct {
 // canceled.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
 	directory, _ := os.Getwd()
-	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env, command: command{args, directory}}
+	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env,
+		command: command{args, directory}}
 	ctx, end := a.traced(ctx, args)
 	program := a.program()
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
@@ -71,8 +72,10 @@ func (a *app) program() *cobra.Command {
 	root := groupCommand("cleave", "Cluster data with must-link and cannot-link constraints",
 		run, a.planCommand(), a.rerunCommand(), a.predictCommand(), a.evaluateCommand(),
 		a.explainCommand(), a.reportCommand(),
-		a.submitCommand(), a.watchCommand(), a.listCommand(), a.getCommand(), result, a.cancelCommand(), a.deleteCommand(),
-		a.upCommand(), a.serveCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.backupCommand(), a.datasetsCommand(), a.tablesCommand(),
+		a.submitCommand(), a.watchCommand(), a.listCommand(), a.getCommand(), result, a.cancelCommand(),
+		a.deleteCommand(),
+		a.upCommand(), a.serveCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.backupCommand(),
+		a.datasetsCommand(), a.tablesCommand(),
 		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
 		a.generateCommand(), a.versionCommand(), a.completionCommand(),
 	)
@@ -88,12 +91,14 @@ func (a *app) program() *cobra.Command {
 
 // otherNames lists what people may call a command.
 var otherNames = map[string][]string{
-	"run": {"cluster", "fit", "train", "start"}, "list": {"jobs", "ls", "ps"}, "get": {"job", "status", "show"}, "evaluate": {"score", "test"}, "predict": {"assign", "label"},
+	"run": {"cluster", "fit", "train", "start"}, "list": {"jobs", "ls", "ps"}, "get": {"job", "status", "show"},
+	"evaluate": {"score", "test"}, "predict": {"assign", "label"},
 }
 
 // warn prints a message to standard error, after the name of the program. On a terminal it replaces a line of progress.
 func (a *app) warn(format string, args ...any) {
-	message, width := fmt.Sprintf("cleave: "+format, args...), shell.Terminal(a.stderr)
+	message := fmt.Sprintf("cleave: "+format, args...)
+	width := shell.Terminal(a.stderr)
 	if width > 0 {
 		message = "\r\x1b[K" + shell.Hanging(message, width)
 	}
@@ -129,7 +134,8 @@ func flagsCommand(use, short string, run func(ctx context.Context) error) (*cobr
 }
 
 // argsCommand returns a command whose arguments run checks, and its flags.
-func argsCommand(use, short string, run func(ctx context.Context, args []string) error) (*cobra.Command, *pflag.FlagSet) {
+func argsCommand(use, short string,
+	run func(ctx context.Context, args []string) error) (*cobra.Command, *pflag.FlagSet) {
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) }
 	return cmd, cmd.Flags()
@@ -137,12 +143,13 @@ func argsCommand(use, short string, run func(ctx context.Context, args []string)
 
 // groupCommand returns a command that only has subcommands.
 func groupCommand(use, short string, subcommands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return shell.NoCommand(cmd, args[0])
-		}
-		return cmd.Help()
-	}}
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return shell.NoCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		}}
 	cmd.AddCommand(subcommands...)
 	return cmd
 }

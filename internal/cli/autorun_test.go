@@ -17,28 +17,36 @@ func TestARunWithoutOptions(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate two-circles --n 200 --constraints 60 --seed 1 --out g")
 	said := succeed(t, "run --data g/data.csv --k 2 --truth g/truth.csv --out o")
-	for _, line := range []string{"method      spectral clustering of the nearest-neighbor graph", "why         k-means cuts through the nearest-neighbor graph", "ARI         1.0000"} {
+	for _, line := range []string{"method      spectral clustering of the nearest-neighbor graph",
+		"why         k-means cuts through the nearest-neighbor graph", "ARI         1.0000"} {
 		if !strings.Contains(said, line) {
 			t.Errorf("%q is missing:\n%s", line, said)
 		}
 	}
 	d := readResult(t, clitest.Read(t, "o/result.json"))
-	if d.GetChoice().GetChosen().GetSpace() != cleavev1.Space_SPACE_NEIGHBORS || d.GetChoice().GetReason() == "" || len(d.GetChoice().GetTried()) > 0 || d.GetModel() != nil {
+	if d.GetChoice().GetChosen().GetSpace() != cleavev1.Space_SPACE_NEIGHBORS || d.GetChoice().GetReason() == "" ||
+		len(d.GetChoice().GetTried()) > 0 || d.GetModel() != nil {
 		t.Errorf("the choice is %v, the model %v", d.GetChoice(), d.GetModel())
 	}
 	said = succeed(t, "run --data g/data.csv --k 2 --constraints g/constraints.csv --out c")
 	d = readResult(t, clitest.Read(t, "c/result.json"))
-	if len(d.GetChoice().GetTried()) != 1 || !strings.Contains(said, "held-out     1.00 spectral clustering of the nearest-neighbor graph (chosen)") || d.GetConstraints().GetSatisfied() != 60 {
-		t.Errorf("%d methods are in the result, though the first satisfies all constraints:\n%s", len(d.GetChoice().GetTried()), said)
+	if len(d.GetChoice().GetTried()) != 1 ||
+		!strings.Contains(said, "held-out     1.00 spectral clustering of the nearest-neighbor graph (chosen)") ||
+		d.GetConstraints().GetSatisfied() != 60 {
+		t.Errorf("%d methods are in the result, though the first satisfies all constraints:\n%s",
+			len(d.GetChoice().GetTried()), said)
 	}
 	succeed(t, "generate two-moons --n 200 --noise 0.1 --background 40 --constraints 60 --seed 2 --out m")
 	said = succeed(t, "run --data m/data.csv --k 2 --constraints m/constraints.csv --out c")
 	d = readResult(t, clitest.Read(t, "c/result.json"))
-	if len(d.GetChoice().GetTried()) != 18 || !strings.Contains(said, "held-out     ") || d.GetConstraints().GetSatisfied() != 60 {
+	if len(d.GetChoice().GetTried()) != 18 || !strings.Contains(said, "held-out     ") ||
+		d.GetConstraints().GetSatisfied() != 60 {
 		t.Errorf("%d methods are in the result:\n%s", len(d.GetChoice().GetTried()), said)
 	}
-	said = succeed(t, "run --data m/data.csv --k 2 --constraints m/constraints.csv --scale none --folds 5 --neighbors 7 --out n")
-	if d = readResult(t, clitest.Read(t, "n/result.json")); len(d.GetChoice().GetTried()) != 11 || strings.Contains(said, "standardized") {
+	said = succeed(t, "run --data m/data.csv --k 2 --constraints m/constraints.csv --scale none --folds 5 "+
+		"--neighbors 7 --out n")
+	if d = readResult(t, clitest.Read(t, "n/result.json")); len(d.GetChoice().GetTried()) != 11 ||
+		strings.Contains(said, "standardized") {
 		t.Errorf("%d methods are in the result without standardized columns:\n%s", len(d.GetChoice().GetTried()), said)
 	}
 }
@@ -50,11 +58,13 @@ func TestPredictAfterAuto(t *testing.T) {
 	address := startServe(t, "--workers 2 --data-dir state")
 	const job = "--quiet --data m/data.csv --k 2"
 	succeed(t, "run "+job+" --out o")
-	d, labels := readResult(t, clitest.Read(t, "o/result.json")), labelColumns(clitest.Read(t, "o/labels.csv"))
+	d := readResult(t, clitest.Read(t, "o/result.json"))
+	labels := labelColumns(clitest.Read(t, "o/labels.csv"))
 	if d.GetChoice().GetChosen().GetSpace() != cleavev1.Space_SPACE_NEIGHBORS || d.GetModel() != nil {
 		t.Errorf("%v, model %v", d.GetChoice(), d.GetModel())
 	}
-	for _, trained := range []string{" --trained-on m/data.csv", ""} { // the folder knows where the points of the run are
+	// the folder knows where the points of the run are
+	for _, trained := range []string{" --trained-on m/data.csv", ""} {
 		if got := labelColumns(succeed(t, "predict --model o --data m/data.csv"+trained)); got != labels {
 			t.Errorf("by the folder%s: %d rows differ", trained, differing(got, labels))
 		}
@@ -72,8 +82,10 @@ func TestPredictByAMixture(t *testing.T) {
 	writeUneven(t, "u.csv")
 	succeed(t, "run --quiet --data u.csv --k 3 --out o")
 	labels := clitest.Read(t, "o/labels.csv")
-	if d := readResult(t, clitest.Read(t, "o/result.json")); d.GetChoice().GetChosen().GetSpace() != cleavev1.Space_SPACE_MIXTURE ||
-		len(d.GetModel().GetMixture().GetShares()) != 3 || !d.GetRowScores().GetPosterior() || !strings.HasPrefix(labels, "index,label,distance,margin,confidence\n") {
+	if d := readResult(t,
+		clitest.Read(t, "o/result.json")); d.GetChoice().GetChosen().GetSpace() != cleavev1.Space_SPACE_MIXTURE ||
+		len(d.GetModel().GetMixture().GetShares()) != 3 || !d.GetRowScores().GetPosterior() ||
+		!strings.HasPrefix(labels, "index,label,distance,margin,confidence\n") {
 		t.Fatalf("%v, model %v, scores %v", d.GetChoice(), d.GetModel(), d.GetRowScores())
 	}
 	address := startServe(t, "--workers 2 --data-dir state")
@@ -87,15 +99,18 @@ func TestPredictByAMixture(t *testing.T) {
 	if got := succeed(t, "predict --model o --data new.csv"); got != labels {
 		t.Errorf("by the folder: %d rows differ", differing(got, labels))
 	}
-	if page := clitest.Read(t, "o/report.html"); !strings.Contains(page, "the probability of its cluster by the mixture of Gaussians") {
+	if page := clitest.Read(t, "o/report.html"); !strings.Contains(page,
+		"the probability of its cluster by the mixture of Gaussians") {
 		t.Error("the page does not explain confidences")
 	}
 	refused(t, "predict --model o --data new.csv --trained-on new.csv", "--trained-on does not apply to o")
 	mixture := clitest.Read(t, "o/mixture.csv")
 	rows := strings.SplitAfter(mixture, "\n")
 	for name, c := range map[string]struct{ text, says string }{
-		"rows are missing": {strings.Join(rows[:len(rows)-2], ""), "the file has 27 rows of 8 columns; according to result.json there must be 28 of 8"},
-		"a triangle is 0":  {mixture[:strings.LastIndex(mixture, rows[len(rows)-2])] + strings.Repeat("0,", strings.Count(rows[0], ",")) + "0\n", "must be positive"},
+		"rows are missing": {strings.Join(rows[:len(rows)-2], ""),
+			"the file has 27 rows of 8 columns; according to result.json there must be 28 of 8"},
+		"a triangle is 0": {mixture[:strings.LastIndex(mixture, rows[len(rows)-2])] + strings.Repeat("0,",
+			strings.Count(rows[0], ",")) + "0\n", "must be positive"},
 	} {
 		clitest.Write(t, "o/mixture.csv", c.text)
 		t.Run(name, func(t *testing.T) { refused(t, "predict --model o --data new.csv", c.says) })
@@ -128,7 +143,8 @@ func TestPredictAfterAutoOnAKernelMatrix(t *testing.T) {
 	succeed(t, "run --quiet --kernel-matrix k.csv --k 2 --out o")
 	refused(t, "predict --model o --data k.csv --trained-on k.csv", "o: a kernel matrix cannot assign new points")
 	for _, space := range []cleavev1.Space{cleavev1.Space_SPACE_ROWS, cleavev1.Space_SPACE_NEIGHBORS} {
-		clitest.Write(t, "o/result.json", strings.Replace(clitest.Read(t, "o/result.json"), "SPACE_ROWS", space.String(), 1))
+		clitest.Write(t, "o/result.json", strings.Replace(clitest.Read(t, "o/result.json"), "SPACE_ROWS",
+			space.String(), 1))
 		refused(t, "predict --model o --data k.csv --trained-on k.csv", "o: a kernel matrix cannot assign new points")
 	}
 }

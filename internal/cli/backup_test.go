@@ -38,7 +38,8 @@ func TestBackupsReplaceNothing(t *testing.T) {
 // A path that cannot be used is not called an existing file, and a backup that cannot be moved leaves no empty file.
 func TestBackupsThatCannotBeWritten(t *testing.T) {
 	clitest.Folder(t, map[string]string{"file": ""})
-	if err := (&app{}).backup(t.Context(), nil, "file/backup"); err == nil || !strings.Contains(err.Error(), "--out file/backup cannot be written") {
+	if err := (&app{}).backup(t.Context(), nil, "file/backup"); err == nil ||
+		!strings.Contains(err.Error(), "--out file/backup cannot be written") {
 		t.Errorf("got %v", err)
 	}
 	if err := publish("nothing", "new"); !errors.Is(err, os.ErrNotExist) {
@@ -56,7 +57,8 @@ type damagedCluster struct {
 	messages []*cleavev1.BackupResponse
 }
 
-func (c *damagedCluster) Backup(context.Context, *cleavev1.BackupRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.BackupResponse], error) {
+func (c *damagedCluster) Backup(context.Context, *cleavev1.BackupRequest,
+	...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.BackupResponse], error) {
 	return c, nil
 }
 
@@ -76,7 +78,8 @@ func TestBackupsWarnOfDamagedValues(t *testing.T) {
 	if _, err := state.Lead(t.Context(), "test"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{{Key: "jobs/1", Value: []byte{0}}}}); err != nil {
+	if _, err := state.Commit(t.Context(),
+		store.Txn{Put: []store.Entry{{Key: "jobs/1", Value: []byte{0}}}}); err != nil {
 		t.Fatal(err)
 	}
 	blobs, err := store.OpenBlobs(t.Context(), "mem://")
@@ -93,9 +96,11 @@ func TestBackupsWarnOfDamagedValues(t *testing.T) {
 	if err := taken.Write(t.Context(), &content); err != nil {
 		t.Fatal(err)
 	}
-	cluster := &damagedCluster{messages: []*cleavev1.BackupResponse{{TotalBytes: uint64(content.Len())}, {Content: content.Bytes()}}}
+	cluster := &damagedCluster{messages: []*cleavev1.BackupResponse{{TotalBytes: uint64(content.Len())},
+		{Content: content.Bytes()}}}
 	a := &app{stdout: &stdout, stderr: &stderr}
-	if err := a.backup(t.Context(), &cliclient.Client{Client: &client.Client{Cluster: cluster}}, "-"); err != nil || !bytes.Equal(stdout.Bytes(), content.Bytes()) {
+	if err := a.backup(t.Context(), &cliclient.Client{Client: &client.Client{Cluster: cluster}}, "-"); err != nil ||
+		!bytes.Equal(stdout.Bytes(), content.Bytes()) {
 		t.Errorf("%v, %d of %d bytes", err, stdout.Len(), content.Len())
 	}
 	if got := stderr.String(); !strings.Contains(got, "lacks 1 value") || !strings.Contains(got, "jobs/1") {

@@ -43,19 +43,22 @@ func (f *certsFlags) life() time.Duration { return time.Duration(f.days.Whole())
 func (a *app) certsCommand() *cobra.Command {
 	return groupCommand("certs", "Create a private certificate authority and the certificates of a cluster",
 		a.certsInitCommand(),
-		a.certificateCommand("coordinator", "Create the certificate of a coordinator", "coordinator", func(f *certsFlags) (certs.Party, error) {
-			return certs.Party{Hosts: f.allHosts()}, nil
-		}),
-		a.certificateCommand("worker", "Create a certificate for workers", "worker", func(f *certsFlags) (certs.Party, error) {
-			return party(f.name, identity.Worker)
-		}),
-		a.certificateCommand("client", "Create a certificate for a user or a client program", "", func(f *certsFlags) (certs.Party, error) {
-			role, err := clientRole(f.role)
-			if err != nil {
-				return certs.Party{}, err
-			}
-			return party(f.name, role)
-		}),
+		a.certificateCommand("coordinator", "Create the certificate of a coordinator", "coordinator",
+			func(f *certsFlags) (certs.Party, error) {
+				return certs.Party{Hosts: f.allHosts()}, nil
+			}),
+		a.certificateCommand("worker", "Create a certificate for workers", "worker",
+			func(f *certsFlags) (certs.Party, error) {
+				return party(f.name, identity.Worker)
+			}),
+		a.certificateCommand("client", "Create a certificate for a user or a client program", "",
+			func(f *certsFlags) (certs.Party, error) {
+				role, err := clientRole(f.role)
+				if err != nil {
+					return certs.Party{}, err
+				}
+				return party(f.name, role)
+			}),
 		a.certsEtcdCommand(),
 	)
 }
@@ -101,7 +104,8 @@ func (f *certsFlags) add(cmd *cobra.Command) {
 	set.StringVar(&f.dir, "dir", "certs", "`DIR` of the authority, with a folder for each party")
 	f.days = certificateDays().Declare(set, "days", "number of days that the certificates are valid")
 	if name := cmd.Name(); name == "init" || name == "coordinator" || name == "etcd" {
-		set.StringSliceVar(&f.hosts, "host", nil, "`NAME` or address at which it is reached; may be repeated (default: the name of this machine)")
+		set.StringSliceVar(&f.hosts, "host", nil,
+			"`NAME` or address at which it is reached; may be repeated (default: the name of this machine)")
 		cmd.PreRunE = func(*cobra.Command, []string) error { return certs.CheckHosts(f.hosts) }
 	}
 }
@@ -112,7 +116,8 @@ func (a *app) certificateCommand(use, short, name string, of func(*certsFlags) (
 	cmd := &cobra.Command{Use: use, Short: short, Args: shell.FlagsOnly}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.name, "name", f.name, "`NAME` of the party, and of its folder")
-	cmd.Flags().BoolVar(&f.renew, "renew", false, "replace the existing certificate and key; running programs load the new ones")
+	cmd.Flags().BoolVar(&f.renew, "renew", false,
+		"replace the existing certificate and key; running programs load the new ones")
 	if use == "client" {
 		cmd.Flags().StringVar(&f.role, "role", identity.Submitter.String(), "role: reader, submitter or admin")
 	}
@@ -129,12 +134,14 @@ func (a *app) certificateCommand(use, short, name string, of func(*certsFlags) (
 		if err != nil {
 			return err
 		}
-		p.Life, p.Renew = f.life(), f.renew
+		p.Life = f.life()
+		p.Renew = f.renew
 		until, err := f.folder().Issue(f.name, p)
 		if err != nil {
 			return err
 		}
-		return a.printf("%[1]s has ca.pem, cert.pem and key.pem, valid until %[2]s. Copy it to its machine over a secure channel, and use it with: --tls %[1]s\n",
+		return a.printf("%[1]s has ca.pem, cert.pem and key.pem, valid until %[2]s. Copy it to its machine over a "+
+			"secure channel, and use it with: --tls %[1]s\n",
 			filepath.Join(f.dir, f.name), until.Format(time.DateOnly))
 	}
 	return cmd
@@ -160,7 +167,8 @@ func (f *certsFlags) keep(cmd *cobra.Command) error {
 		}
 	}
 	if kind != cmd.Name() {
-		return shell.Usage("the certificate of %s is that of a %s; renew it with: cleave certs %s --name %s --renew", f.name, kind, kind, f.name)
+		return shell.Usage("the certificate of %s is that of a %s; renew it with: cleave certs %s --name %s --renew",
+			f.name, kind, kind, f.name)
 	}
 	if kind == "client" && !cmd.Flags().Changed("role") {
 		f.role = before.Caller.Role.String()
@@ -185,7 +193,8 @@ func (a *app) certsInitCommand() *cobra.Command {
 				return err
 			}
 		}
-		return a.printf(`created an authority in %[1]s/ca, and certificates for a coordinator at %[2]s, valid until %[3]s. Next:
+		return a.printf(
+			`created an authority in %[1]s/ca, and certificates for a coordinator at %[2]s, valid until %[3]s. Next:
 
   coordinator --listen 0.0.0.0:7400 --data-dir DIR --tls %[1]s/coordinator
   worker --coordinator %[4]s --tls %[1]s/worker
@@ -205,11 +214,13 @@ const etcdDir = "etcd"
 
 func (a *app) certsEtcdCommand() *cobra.Command {
 	f := &certsFlags{}
-	const short = "Create certificates for the members of an etcd and for coordinators that use it, with their own authority"
+	const short = "Create certificates for the members of an etcd and for coordinators that use it, with their " +
+		"own authority"
 	cmd, set := flagsCommand("etcd --host NAME", short, func(context.Context) error {
 		folder := f.folder()
 		folder.Dir = filepath.Join(f.dir, etcdDir)
-		authority, created := filepath.Join(folder.Dir, "ca"), ""
+		authority := filepath.Join(folder.Dir, "ca")
+		created := ""
 		if _, err := os.Stat(authority); !f.renew || errors.Is(err, os.ErrNotExist) {
 			if err := folder.Init(); err != nil {
 				return err
@@ -224,14 +235,16 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 			f.hosts = before.Hosts
 		}
 		hosts := f.allHosts()
-		if _, err := folder.Issue("member", certs.Party{Etcd: true, Hosts: hosts, Life: f.life(), Renew: f.renew}); err != nil {
+		if _, err := folder.Issue("member", certs.Party{Etcd: true, Hosts: hosts, Life: f.life(),
+			Renew: f.renew}); err != nil {
 			return err
 		}
 		until, err := folder.Issue("client", certs.Party{Etcd: true, Life: f.life(), Renew: f.renew})
 		if err != nil {
 			return err
 		}
-		return a.printf(`created %[3]scertificates for the members of etcd and for coordinators, valid until %[4]s. Next:
+		return a.printf(
+			`created %[3]scertificates for the members of etcd and for coordinators, valid until %[4]s. Next:
 
   etcd --max-txn-ops=1024 --listen-client-urls https://0.0.0.0:2379 --advertise-client-urls https://%[2]s \
     --cert-file %[1]s/member/cert.pem --key-file %[1]s/member/key.pem --trusted-ca-file %[1]s/member/ca.pem --client-cert-auth \
@@ -250,8 +263,11 @@ folder can read and change everything in etcd. Workers and clients of Cleave nee
 func (a *app) tokenCommand() *cobra.Command {
 	var name, role, file string
 	days := shell.NewWhole(0, 0, maxDays)
-	const use, short = "create --name NAME [--role ROLE] [--file FILE]", "Print a new token, and its line for the coordinator's --token-file"
-	create, set := flagsCommand(use, short, func(context.Context) error { return a.createToken(name, role, days.Whole(), file) })
+	const use, short = "create --name NAME [--role ROLE] [--file FILE]",
+		"Print a new token, and its line for the coordinator's --token-file"
+	create, set := flagsCommand(use, short, func(context.Context) error {
+		return a.createToken(name, role, days.Whole(), file)
+	})
 	set.StringVar(&name, "name", "", "`NAME` of the user, who owns the jobs and data that they create")
 	set.StringVar(&role, "role", identity.Submitter.String(), "role of the user: reader, submitter or admin")
 	set.Var(days, "days", "number of days after which it expires (0: never)")
@@ -263,7 +279,9 @@ func (a *app) tokenCommand() *cobra.Command {
 func clientRole(name string) (identity.Role, error) {
 	role, err := identity.ParseRole(name)
 	if err != nil || role == identity.Worker {
-		return 0, shell.Usage("the role of a client is reader, submitter or admin, not %.40q; for workers use: cleave certs worker", name)
+		return 0,
+			shell.Usage("the role of a client is reader, submitter or admin, not %.40q; for workers use: cleave "+
+				"certs worker", name)
 	}
 	return role, nil
 }
@@ -288,7 +306,8 @@ func (a *app) createToken(name, role string, days int, file string) error {
 		return err
 	}
 	if file == "" {
-		fmt.Fprintf(a.stderr, "the line for the coordinator's --token-file:\n%s\nthe token, which is shown only this time:\n", line)
+		fmt.Fprintf(a.stderr, "the line for the coordinator's --token-file:\n%s\nthe token, which is shown only "+
+			"this time:\n", line)
 	} else {
 		if err := appendLine(file, line); err != nil {
 			return err

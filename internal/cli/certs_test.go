@@ -29,14 +29,17 @@ func TestRenewedCertificates(t *testing.T) {
 		return append(all, pair.Leaf.DNSNames...)
 	}
 	succeed(t, "certs init --host c1.example,10.0.0.7"+in)
-	if r := invoke(t, "certs init"+in); r.code == 0 || !strings.Contains(r.stderr, "choose another --dir or --name, or renew a certificate: cleave certs coordinator --renew") {
+	if r := invoke(t, "certs init"+in); r.code == 0 ||
+		!strings.Contains(r.stderr,
+			"choose another --dir or --name, or renew a certificate: cleave certs coordinator --renew") {
 		t.Errorf("a second authority: %d, %s", r.code, r.stderr)
 	}
 	authority, err := tls.LoadX509KeyPair(filepath.Join(dir, "ca", "ca.pem"), filepath.Join(dir, "ca", "key.pem"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := succeed(t, "certs client --name late --days 36500"+in); !strings.Contains(said, "valid until "+authority.Leaf.NotAfter.Format(time.DateOnly)) {
+	if said := succeed(t, "certs client --name late --days 36500"+in); !strings.Contains(said,
+		"valid until "+authority.Leaf.NotAfter.Format(time.DateOnly)) {
 		t.Errorf("the end of the authority is not said: %s", said)
 	}
 	succeed(t, "certs client --name rita --role reader"+in)
@@ -65,7 +68,8 @@ func TestRenewedCertificates(t *testing.T) {
 	if got := names("coordinator"); !slices.Contains(got, "c2.example") || slices.Contains(got, "c1.example") {
 		t.Errorf("with another host it is for %v", got)
 	}
-	if r := invoke(t, "certs client --name worker --renew"+in); r.code == 0 || !strings.Contains(r.stderr, "cleave certs worker --name worker --renew") {
+	if r := invoke(t, "certs client --name worker --renew"+in); r.code == 0 ||
+		!strings.Contains(r.stderr, "cleave certs worker --name worker --renew") {
 		t.Errorf("a worker as a client: %d, %s", r.code, r.stderr)
 	}
 
@@ -94,8 +98,10 @@ func TestRenewedCertificates(t *testing.T) {
 func TestCertificatesOfAnIPv6Host(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for args, want := range map[string][]string{
-		"certs init --host fd00::1": {"worker --coordinator [fd00::1]:7400 --tls", "login --server [fd00::1]:7400 --tls"},
-		"certs etcd --host fd00::1": {"--advertise-client-urls https://[fd00::1]:2379 ", "--store etcd://[fd00::1]:2379 "},
+		"certs init --host fd00::1": {"worker --coordinator [fd00::1]:7400 --tls",
+			"login --server [fd00::1]:7400 --tls"},
+		"certs etcd --host fd00::1": {"--advertise-client-urls https://[fd00::1]:2379 ",
+			"--store etcd://[fd00::1]:2379 "},
 	} {
 		out := succeed(t, args)
 		for _, command := range want {

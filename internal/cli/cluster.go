@@ -86,18 +86,20 @@ func limitValue(limits protoreflect.Message, field protoreflect.FieldDescriptor)
 
 func (a *app) drainCommand() *cobra.Command {
 	const short = "Move a worker's tiles to other workers, then let it leave"
-	return a.remoteIDCommand("drain WORKER", short, "worker", workerID, func(ctx context.Context, c *client.Client, id string, asJSON bool) error {
-		response, err := c.Cluster.DrainWorker(ctx, &cleavev1.DrainWorkerRequest{WorkerId: id})
-		if err != nil {
-			return err
-		}
-		workers, err := client.All(c.ListWorkers(ctx))
-		if err != nil {
-			return err
-		}
-		drained := response.GetWorker()
-		return a.print(asJSON, drained, "%s (%s): %s\n", drained.GetName(), drained.GetWorkerId(), drainStatus(drained, workers))
-	})
+	return a.remoteIDCommand("drain WORKER", short, "worker", workerID,
+		func(ctx context.Context, c *client.Client, id string, asJSON bool) error {
+			response, err := c.Cluster.DrainWorker(ctx, &cleavev1.DrainWorkerRequest{WorkerId: id})
+			if err != nil {
+				return err
+			}
+			workers, err := client.All(c.ListWorkers(ctx))
+			if err != nil {
+				return err
+			}
+			drained := response.GetWorker()
+			return a.print(asJSON, drained, "%s (%s): %s\n", drained.GetName(), drained.GetWorkerId(),
+				drainStatus(drained, workers))
+		})
 }
 
 // drainStatus says what happens to a drained worker. Jobs that no other worker can take finish on it first.
@@ -109,20 +111,25 @@ func drainStatus(drained *cleavev1.Worker, workers []*cleavev1.Worker) string {
 	case drained.GetTiles() == 0:
 		return "draining; it has no tiles and leaves now"
 	case slices.ContainsFunc(workers, ready):
-		return fmt.Sprintf("draining; it moves its %s to other workers and then leaves", text.Plural(int(drained.GetTiles()), "tile"))
+		return fmt.Sprintf("draining; it moves its %s to other workers and then leaves",
+			text.Plural(int(drained.GetTiles()), "tile"))
 	}
 	return "draining; no other worker is ready, so it leaves when its jobs end or another worker joins"
 }
 
 func (a *app) workersCommand() *cobra.Command {
-	return a.remoteCommand("workers", "List the workers of a coordinator", func(ctx context.Context, c *client.Client, asJSON bool) error {
-		workers, err := client.All(c.ListWorkers(ctx))
-		return printList(a, asJSON, &cleavev1.ListWorkersResponse{Workers: workers}, workers, err,
-			"WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION\tCLASS\tSTATUS", func(w *cleavev1.Worker) []any {
-				return []any{w.GetWorkerId(), w.GetName(), report.ShortName(w.GetState()), w.GetThreads(), text.Bytes(w.GetMemoryBytes()),
-					w.GetTiles(), text.Bytes(w.GetTileBytes()), strings.Join(w.GetJobIds(), " "), w.GetVersion(), w.GetNumericClass(), w.GetStatusMessage()}
-			})
-	})
+	return a.remoteCommand("workers", "List the workers of a coordinator",
+		func(ctx context.Context, c *client.Client, asJSON bool) error {
+			workers, err := client.All(c.ListWorkers(ctx))
+			return printList(a, asJSON, &cleavev1.ListWorkersResponse{Workers: workers}, workers, err,
+				"WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION\tCLASS\tSTATUS",
+				func(w *cleavev1.Worker) []any {
+					return []any{w.GetWorkerId(), w.GetName(), report.ShortName(w.GetState()), w.GetThreads(),
+						text.Bytes(w.GetMemoryBytes()),
+						w.GetTiles(), text.Bytes(w.GetTileBytes()), strings.Join(w.GetJobIds(), " "), w.GetVersion(),
+						w.GetNumericClass(), w.GetStatusMessage()}
+				})
+		})
 }
 
 // stored describes the command about one kind of data that a coordinator stores for jobs: data sets or tables.
@@ -169,7 +176,8 @@ func (a *app) tablesCommand() *cobra.Command {
 			for _, column := range t.GetColumns() {
 				names = append(names, column.GetName())
 			}
-			return []any{t.GetTableId(), t.GetDisplayName(), strings.Join(names, ","), t.GetRows(), text.Bytes(t.GetBytes()), report.FormatTime(t.GetCreateTime())}
+			return []any{t.GetTableId(), t.GetDisplayName(), strings.Join(names, ","), t.GetRows(),
+				text.Bytes(t.GetBytes()), report.FormatTime(t.GetCreateTime())}
 		},
 		id: (*cleavev1.Table).GetTableId,
 		remove: func(ctx context.Context, c *client.Client, id string) (proto.Message, error) {
@@ -185,45 +193,46 @@ func (a *app) tablesCommand() *cobra.Command {
 func storedCommand[T interface{ GetDisplayName() string }](a *app, s stored[T]) *cobra.Command {
 	var server string
 	var asJSON bool
-	cmd, set := argsCommand(s.command+" [list | delete ID]", "List or delete the "+s.plural+" of a coordinator", func(ctx context.Context, args []string) error {
-		what := "list"
-		if len(args) > 0 {
-			what, args = args[0], args[1:]
-		}
-		switch what {
-		case "list":
+	cmd, set := argsCommand(s.command+" [list | delete ID]", "List or delete the "+s.plural+" of a coordinator",
+		func(ctx context.Context, args []string) error {
+			what := "list"
 			if len(args) > 0 {
-				return shell.Usage("unexpected argument %q after %s list", args[0], s.command)
+				what, args = args[0], args[1:]
 			}
-			return a.onServer(server, func(c *client.Client) error {
-				all, err := client.All(s.list(c, ctx))
-				return printList(a, asJSON, s.message(all), all, err, s.header, s.cells)
-			})
-		case "delete":
-			given, err := oneArgument(args, s.singular)
-			if err != nil {
-				return err
-			}
-			return a.onServer(server, func(c *client.Client) error {
-				id, err := pickListed(s.singular, given, storedIDLength, func() (found []candidate, _ error) {
+			switch what {
+			case "list":
+				if len(args) > 0 {
+					return shell.Usage("unexpected argument %q after %s list", args[0], s.command)
+				}
+				return a.onServer(server, func(c *client.Client) error {
 					all, err := client.All(s.list(c, ctx))
-					for _, item := range all {
-						found = append(found, candidate{id: s.id(item), about: text.OneLine(item.GetDisplayName())})
-					}
-					return found, err
+					return printList(a, asJSON, s.message(all), all, err, s.header, s.cells)
 				})
+			case "delete":
+				given, err := oneArgument(args, s.singular)
 				if err != nil {
 					return err
 				}
-				response, err := s.remove(ctx, c, id)
-				if err != nil {
-					return err
-				}
-				return a.print(asJSON, response, "%s: deleted\n", id)
-			})
-		}
-		return shell.Usage("unknown command %q; use %s list or %s delete ID", what, s.command, s.command)
-	})
+				return a.onServer(server, func(c *client.Client) error {
+					id, err := pickListed(s.singular, given, storedIDLength, func() (found []candidate, _ error) {
+						all, err := client.All(s.list(c, ctx))
+						for _, item := range all {
+							found = append(found, candidate{id: s.id(item), about: text.OneLine(item.GetDisplayName())})
+						}
+						return found, err
+					})
+					if err != nil {
+						return err
+					}
+					response, err := s.remove(ctx, c, id)
+					if err != nil {
+						return err
+					}
+					return a.print(asJSON, response, "%s: deleted\n", id)
+				})
+			}
+			return shell.Usage("unknown command %q; use %s list or %s delete ID", what, s.command, s.command)
+		})
 	addServerFlag(set, &server)
 	addJSONFlag(set, &asJSON)
 	return cmd
@@ -231,14 +240,17 @@ func storedCommand[T interface{ GetDisplayName() string }](a *app, s stored[T]) 
 
 func (a *app) backupCommand() *cobra.Command {
 	var server, out string
-	cmd, set := flagsCommand("backup --out FILE", "Copy everything that a coordinator stores into one file, while it is running", func(ctx context.Context) error {
-		if out == "" {
-			return shell.Usage("the file is missing; give --out")
-		}
-		return a.onServer(server, func(c *client.Client) error { return a.backup(ctx, c, out) })
-	})
+	cmd, set := flagsCommand("backup --out FILE",
+		"Copy everything that a coordinator stores into one file, while it is running",
+		func(ctx context.Context) error {
+			if out == "" {
+				return shell.Usage("the file is missing; give --out")
+			}
+			return a.onServer(server, func(c *client.Client) error { return a.backup(ctx, c, out) })
+		})
 	addServerFlag(set, &server)
-	set.StringVar(&out, "out", "", "`FILE` to write, which must not exist; - for standard output. coordinator --restore FILE restores it")
+	set.StringVar(&out, "out", "", "`FILE` to write, which must not exist; - for standard output. coordinator "+
+		"--restore FILE restores it")
 	return cmd
 }
 
@@ -260,7 +272,8 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 	head, err := a.receiveBackup(ctx, c, file, func(total uint64) error {
 		free, known := store.FreeBytes(filepath.Dir(path))
 		if known && uint64(free) < total {
-			return fault.New(fault.ResourceExhausted, store.DiskFull, "the backup needs %s, but only %s are free in %s; choose another --out",
+			return fault.New(fault.ResourceExhausted, store.DiskFull,
+				"the backup needs %s, but only %s are free in %s; choose another --out",
 				text.Bytes(total), text.Bytes(free), filepath.Dir(path))
 		}
 		return nil
@@ -274,7 +287,8 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 	if err := publish(file.Name(), path); err != nil {
 		return err
 	}
-	return a.printf("%s has the state of revision %d and %s, %s in all; restore it into an empty directory with: coordinator --restore %s --data-dir DIR\n",
+	return a.printf("%s has the state of revision %d and %s, %s in all; restore it into an empty directory with: "+
+		"coordinator --restore %s --data-dir DIR\n",
 		path, head.Revision, text.Plural(head.Blobs, "blob"), text.Bytes(head.Bytes), path)
 }
 
@@ -303,7 +317,8 @@ func publish(temporary, path string) error {
 
 // receiveBackup copies a backup to w and checks it on the way. It calls room with the length before it writes
 // anything, and warns of values that were damaged in the state of the coordinator.
-func (a *app) receiveBackup(ctx context.Context, c *client.Client, w io.Writer, room func(total uint64) error) (backup.Head, error) {
+func (a *app) receiveBackup(ctx context.Context, c *client.Client, w io.Writer,
+	room func(total uint64) error) (backup.Head, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := c.Cluster.Backup(ctx, &cleavev1.BackupRequest{})

@@ -28,7 +28,8 @@ import (
 const serverVariable = "CLEAVE_SERVER"
 
 func addServerFlag(set *pflag.FlagSet, server *string) {
-	set.StringVar(server, "server", "", "coordinator to use, `HOST:PORT`, or a comma-separated list of several (default $"+serverVariable+")")
+	set.StringVar(server, "server", "",
+		"coordinator to use, `HOST:PORT`, or a comma-separated list of several (default $"+serverVariable+")")
 }
 
 func addJSONFlag(set *pflag.FlagSet, json *bool) { set.BoolVar(json, "json", false, "print JSON") }
@@ -53,7 +54,8 @@ func (a *app) addAccessFlags(root *cobra.Command) {
 		}
 		a.access.dial.AddFlags(set)
 		set.StringVar(&a.access.tokenFile, "token-file", "", "`FILE` with a token to send (default $"+tokenVariable+")")
-		set.StringVar(&a.access.context, "context", "", "`NAME` of the login to use (default $"+contextVariable+", or the last one)")
+		set.StringVar(&a.access.context, "context", "", "`NAME` of the login to use (default $"+contextVariable+
+			", or the last one)")
 	}
 }
 
@@ -79,13 +81,15 @@ func (a *app) target(server string) (target, error) {
 	}
 	t := target{server: withPorts(server), login: login}
 	if t.server == "" && a.access.context == "" {
-		t.server, t.source = withPorts(a.env(serverVariable)), "$"+serverVariable
+		t.server = withPorts(a.env(serverVariable))
+		t.source = "$" + serverVariable
 	}
 	if t.server == "" && login != nil {
 		t.server, t.source = login.Server, "your login"
 	}
 	if t.server != "" && a.access.context != "" && t.server != login.Server {
-		return target{}, shell.Usage("--context %s is for %s and not for %s; give one of the two flags", a.access.context, login.Server, t.server)
+		return target{}, shell.Usage("--context %s is for %s and not for %s; give one of the two flags",
+			a.access.context, login.Server, t.server)
 	}
 	return t, nil
 }
@@ -123,7 +127,8 @@ func (a *app) connectTo(t target) (*client.Client, error) {
 func (a *app) dialFor(server string, login *loginContext) (credentials.Dial, error) {
 	dial := a.access.dial
 	if login != nil && login.Server == server && dial == (credentials.Dial{}) {
-		dial = credentials.Dial{Files: credentials.Files{CA: login.CA, Cert: login.Cert, Key: login.Key}, ServerName: login.ServerName, Insecure: login.Insecure, Token: login.Token}
+		dial = credentials.Dial{Files: credentials.Files{CA: login.CA, Cert: login.Cert, Key: login.Key},
+			ServerName: login.ServerName, Insecure: login.Insecure, Token: login.Token}
 	}
 	if token := a.env(tokenVariable); token != "" {
 		dial.Token = strings.TrimSpace(token)
@@ -153,7 +158,9 @@ func (a *app) remote(server string) (*client.Client, error) {
 		return nil, err
 	}
 	if t.server == "" {
-		return nil, fault.Invalid("NO_COORDINATOR", "no coordinator; give --server HOST:PORT, set %s, or log in with: cleave login --server HOST:PORT", serverVariable)
+		return nil, fault.Invalid("NO_COORDINATOR",
+			"no coordinator; give --server HOST:PORT, set %s, or log in with: cleave login --server HOST:PORT",
+			serverVariable)
 	}
 	return a.connectTo(t)
 }
@@ -178,7 +185,8 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 }
 
 // jobCommand returns a command with the flags that describe a job, and with --server.
-func (a *app) jobCommand(name, short string, server *string, run func(context.Context) error) (*cobra.Command, *jobflags.Flags) {
+func (a *app) jobCommand(name, short string, server *string,
+	run func(context.Context) error) (*cobra.Command, *jobflags.Flags) {
 	cmd, set := flagsCommand(name+" (--data FILE | --graph FILE | --kernel-matrix FILE) --k N", short, run)
 	cmd.Args = noDataArgument
 	job := jobflags.Add(set)
@@ -191,7 +199,8 @@ func (a *app) jobCommand(name, short string, server *string, run func(context.Co
 func noDataArgument(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		if _, err := os.Stat(args[0]); err == nil {
-			return fmt.Errorf("unexpected argument %q: give the data with --data %s, or with --graph or --kernel-matrix", args[0], args[0])
+			return fmt.Errorf("unexpected argument %q: give the data with --data %s, or with --graph or "+
+				"--kernel-matrix", args[0], args[0])
 		}
 	}
 	return shell.FlagsOnly(cmd, args)
@@ -235,7 +244,9 @@ func (a *app) remoteIDCommand(
 	var server string
 	var asJSON bool
 	cmd, set := argsCommand(use, short, func(ctx context.Context, args []string) error {
-		return a.onID(ctx, server, args, what, find, func(c *client.Client, id string) error { return run(ctx, c, id, asJSON) })
+		return a.onID(ctx, server, args, what, find, func(c *client.Client, id string) error {
+			return run(ctx, c, id, asJSON)
+		})
 	})
 	addServerFlag(set, &server)
 	addJSONFlag(set, &asJSON)
@@ -243,7 +254,8 @@ func (a *app) remoteIDCommand(
 }
 
 // printList prints a list as a message of the API or as a table with a tab-separated header, unless err is set.
-func printList[T any](a *app, asJSON bool, message proto.Message, list []T, err error, header string, cells func(T) []any) error {
+func printList[T any](a *app, asJSON bool, message proto.Message, list []T, err error, header string,
+	cells func(T) []any) error {
 	if err != nil {
 		return err
 	}
@@ -258,7 +270,8 @@ func printList[T any](a *app, asJSON bool, message proto.Message, list []T, err 
 }
 
 // onJob connects to a coordinator and calls do with the job that the only argument names.
-func (a *app) onJob(ctx context.Context, server string, args []string, do func(c *client.Client, jobID string) error) error {
+func (a *app) onJob(ctx context.Context, server string, args []string,
+	do func(c *client.Client, jobID string) error) error {
 	return a.onID(ctx, server, args, "job", jobID, do)
 }
 
@@ -267,7 +280,8 @@ type finder func(ctx context.Context, c *client.Client, given string) (id string
 
 // onID connects to a coordinator and calls do with the id that find returns for the only argument, which what names.
 func (a *app) onID(
-	ctx context.Context, server string, args []string, what string, find finder, do func(c *client.Client, id string) error,
+	ctx context.Context, server string, args []string, what string, find finder,
+	do func(c *client.Client, id string) error,
 ) error {
 	given, err := oneArgument(args, what)
 	if err != nil {
@@ -283,7 +297,8 @@ func (a *app) onID(
 }
 
 // onFolderOrJob calls folder if the only argument is a folder, and otherwise job with the job that it names.
-func (a *app) onFolderOrJob(ctx context.Context, server string, args []string, folder func(path string) error, job func(c *client.Client, jobID string) error) error {
+func (a *app) onFolderOrJob(ctx context.Context, server string, args []string, folder func(path string) error,
+	job func(c *client.Client, jobID string) error) error {
 	what, err := oneArgument(args, "job or folder")
 	if err != nil {
 		return err
@@ -293,7 +308,8 @@ func (a *app) onFolderOrJob(ctx context.Context, server string, args []string, f
 	}
 	err = a.onJob(ctx, server, args, job)
 	if fault.Is(err, "NO_COORDINATOR") {
-		return shell.Usage("there is no folder %s; for a job of a coordinator, give --server HOST:PORT or set %s", what, serverVariable)
+		return shell.Usage("there is no folder %s; for a job of a coordinator, give --server HOST:PORT or set %s", what,
+			serverVariable)
 	}
 	return err
 }
@@ -361,7 +377,9 @@ func pick(what, given string, all []candidate) (string, error) {
 	case len(matches) == 0:
 		return given, nil
 	case len(given) < minPrefix:
-		return "", shell.Usage("%q is too short; give the whole id or name of the %s, or at least its first %d characters", given, what, minPrefix)
+		return "",
+			shell.Usage("%q is too short; give the whole id or name of the %s, or at least its first %d characters",
+				given, what, minPrefix)
 	case len(matches) == 1:
 		return matches[0].id, nil
 	}

@@ -50,10 +50,12 @@ func TestTwoCirclesNeedAKernelAndConstraints(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate two-circles --n 200 --constraints 200 --seed 1 --out g")
 	const job = "run --data g/data.csv --k 2 --constraints g/constraints.csv --truth g/truth.csv --quiet --json "
-	if d := readResult(t, succeed(t, job+"--kernel gaussian --rho 1")); d.Evaluation.GetNmi() != 1 || d.Constraints.Satisfied != 200 || d.GetKernel().GetRho() != 1 {
+	if d := readResult(t, succeed(t, job+"--kernel gaussian --rho 1")); d.Evaluation.GetNmi() != 1 ||
+		d.Constraints.Satisfied != 200 || d.GetKernel().GetRho() != 1 {
 		t.Errorf("gaussian: %+v", d)
 	}
-	if d := readResult(t, succeed(t, job+"--kernel linear --paper")); d.Evaluation.GetNmi() > 0.1 || d.GetKernel().Rho != nil {
+	if d := readResult(t, succeed(t, job+"--kernel linear --paper")); d.Evaluation.GetNmi() > 0.1 ||
+		d.GetKernel().Rho != nil {
 		t.Errorf("linear: %+v", d)
 	}
 }
@@ -63,7 +65,8 @@ func TestTheAnswerDoesNotDependOnTheWorkers(t *testing.T) {
 	succeed(t, "generate two-circles --n 80 --constraints 20 --seed 3 --out g")
 	succeed(t, "generate blocks --n 60 --k 3 --constraints 20 --seed 3 --out b")
 	for _, job := range []string{
-		"--data g/data.csv --k 3 --constraints g/constraints.csv --truth g/truth.csv --seed 5 --init random --restarts 2",
+		"--data g/data.csv --k 3 --constraints g/constraints.csv --truth g/truth.csv --seed 5 --init random " +
+			"--restarts 2",
 		"--graph b/edges.csv --k 3 --constraints b/constraints.csv --truth b/truth.csv --init random",
 		"--data g/data.csv --k 3 --algorithm kernel-kmeans --constraints g/constraints.csv",
 		"--graph b/edges.csv --k 3 --algorithm kernel-kmeans --constraints b/constraints.csv",
@@ -75,7 +78,8 @@ func TestTheAnswerDoesNotDependOnTheWorkers(t *testing.T) {
 			succeed(t, fmt.Sprintf("run %s --workers %d --out %s --quiet", job, workers, out))
 			d := answer(t, clitest.Read(t, out+"/result.json"))
 			if at == 0 {
-				labels, first = clitest.Read(t, out+"/labels.csv"), d
+				labels = clitest.Read(t, out+"/labels.csv")
+				first = d
 			}
 			if clitest.Read(t, out+"/labels.csv") != labels {
 				t.Errorf("%s: %d workers give other labels", job, workers)
@@ -93,7 +97,8 @@ func TestTheAnswerDoesNotDependOnTheWorkers(t *testing.T) {
 func TestRunWritesItsFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate gaussians --n 60 --d 4 --k 3 --constraints 10 --out g")
-	r := invoke(t, "run --data g/data.csv --k 3 --algorithm kernel-kmeans --constraints g/constraints.csv --truth g/truth.csv --out deep/o")
+	r := invoke(t, "run --data g/data.csv --k 3 --algorithm kernel-kmeans --constraints g/constraints.csv --truth "+
+		"g/truth.csv --out deep/o")
 	if r.code != 0 || r.stderr != "" || !strings.Contains(r.stdout, "NMI ") {
 		t.Fatalf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
 	}
@@ -105,14 +110,17 @@ func TestRunWritesItsFiles(t *testing.T) {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	if got := strings.Join(names, " "); got != "_MANIFEST.json _SUCCESS clusters.svg labels.csv objective.svg report.html result.json" {
+	if got := strings.Join(names,
+		" "); got != "_MANIFEST.json _SUCCESS clusters.svg labels.csv objective.svg report.html result.json" {
 		t.Errorf("wrote %s", got)
 	}
-	if labels := labelColumns(clitest.Read(t, "deep/o/labels.csv")); !strings.HasPrefix(labels, "index,label\n0,") || strings.Count(labels, "\n") != 61 {
+	if labels := labelColumns(clitest.Read(t, "deep/o/labels.csv")); !strings.HasPrefix(labels, "index,label\n0,") ||
+		strings.Count(labels, "\n") != 61 {
 		t.Errorf("labels.csv is %q", labels)
 	}
 	for _, name := range []string{"objective.svg", "clusters.svg"} {
-		if text := clitest.Read(t, "deep/o/"+name); !strings.Contains(text, "<svg") || !strings.Contains(text, "</svg>") {
+		if text := clitest.Read(t, "deep/o/"+name); !strings.Contains(text, "<svg") ||
+			!strings.Contains(text, "</svg>") {
 			t.Errorf("%s is no picture", name)
 		}
 	}
@@ -121,13 +129,16 @@ func TestRunWritesItsFiles(t *testing.T) {
 	for _, size := range d.ClusterSizes {
 		sum += size
 	}
-	if d.State != cleavev1.JobState_JOB_STATE_SUCCEEDED || d.Rows != 60 || d.K != 3 || sum != 60 || d.ObjectiveName != "kernel-kmeans" ||
-		d.Objective != d.History[len(d.History)-1].Objective || d.Plan.Workers < 1 || d.Timings.GetTotal().AsDuration() <= 0 {
+	if d.State != cleavev1.JobState_JOB_STATE_SUCCEEDED || d.Rows != 60 || d.K != 3 || sum != 60 ||
+		d.ObjectiveName != "kernel-kmeans" ||
+		d.Objective != d.History[len(d.History)-1].Objective || d.Plan.Workers < 1 ||
+		d.Timings.GetTotal().AsDuration() <= 0 {
 		t.Errorf("result.json is %+v", d)
 	}
 	// evaluate gives the same scores to the same labels.
 	out := succeed(t, "evaluate --labels deep/o/labels.csv --truth g/truth.csv --constraints g/constraints.csv --json")
-	if again := readResult(t, out); !proto.Equal(again.Evaluation, d.Evaluation) || !proto.Equal(again.Constraints, d.Constraints) {
+	if again := readResult(t, out); !proto.Equal(again.Evaluation, d.Evaluation) ||
+		!proto.Equal(again.Constraints, d.Constraints) {
 		t.Errorf("evaluate says %s", out)
 	}
 }
@@ -155,7 +166,8 @@ func TestStartsAndForms(t *testing.T) {
 				t.Errorf("result %+v", d)
 			}
 			var labels strings.Builder
-			for _, line := range strings.Split(strings.TrimSpace(labelColumns(clitest.Read(t, out+"/labels.csv"))), "\n")[1:] {
+			for _, line := range strings.Split(strings.TrimSpace(labelColumns(clitest.Read(t, out+"/labels.csv"))),
+				"\n")[1:] {
 				_, label, _ := strings.Cut(line, ",")
 				labels.WriteString(label)
 			}
@@ -242,7 +254,8 @@ func TestAPrivateServerServesWhoHasItsToken(t *testing.T) {
 	ended := make(chan invocation, 1)
 	go func() {
 		var stderr strings.Builder
-		code := Main(t.Context(), strings.Fields("serve --private --listen 127.0.0.1:0"), stdin, stdout, &stderr, func(string) string { return "" })
+		code := Main(t.Context(), strings.Fields("serve --private --listen 127.0.0.1:0"), stdin, stdout, &stderr,
+			func(string) string { return "" })
 		stdout.Close()
 		ended <- invocation{code: code, stderr: stderr.String()}
 	}()
@@ -253,9 +266,10 @@ func TestAPrivateServerServesWhoHasItsToken(t *testing.T) {
 	if r := invoke(t, "list --server "+address); r.code == 0 || !strings.Contains(r.stderr, "requires authentication") {
 		t.Errorf("without a token: exit code %d: %s", r.code, r.stderr)
 	}
-	r := invokeIn(t.Context(), "run --data g/data.csv --k 2 --quiet --out o --server "+address, func(name string) string {
-		return map[string]string{tokenVariable: token}[name]
-	})
+	r := invokeIn(t.Context(), "run --data g/data.csv --k 2 --quiet --out o --server "+address,
+		func(name string) string {
+			return map[string]string{tokenVariable: token}[name]
+		})
 	if r.code != 0 {
 		t.Errorf("with the token: exit code %d: %s", r.code, r.stderr)
 	}
@@ -278,7 +292,8 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	if clitest.Read(t, "embedded/labels.csv") != clitest.Read(t, "remote/labels.csv") {
 		t.Error("labels differ")
 	}
-	if e, r := answer(t, clitest.Read(t, "embedded/result.json")), answer(t, clitest.Read(t, "remote/result.json")); !proto.Equal(e, r) {
+	if e, r := answer(t, clitest.Read(t, "embedded/result.json")),
+		answer(t, clitest.Read(t, "remote/result.json")); !proto.Equal(e, r) {
 		t.Errorf("embedded %+v\nremote %+v", e, r)
 	}
 
@@ -293,20 +308,25 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	if out := succeed(t, "list --state running --server "+address); strings.Count(out, "\n") != 1 {
 		t.Errorf("list of running jobs: %s", out)
 	}
-	if out := succeed(t, "workers --server "+address); strings.Count(out, "READY") != 3 || strings.Count(out, kernel.NumericClass) != 3 {
+	if out := succeed(t, "workers --server "+address); strings.Count(out, "READY") != 3 ||
+		strings.Count(out, kernel.NumericClass) != 3 {
 		t.Errorf("workers: %s", out)
 	}
 	tables := succeed(t, "tables --server "+address)
-	if lines := strings.Split(strings.TrimSpace(tables), "\n"); len(lines) != 3 || !strings.Contains(tables, "constraints of data.csv  i,j,kind,weight  30") || !strings.Contains(tables, "data.csv                 f0,f1            120") {
+	if lines := strings.Split(strings.TrimSpace(tables), "\n"); len(lines) != 3 ||
+		!strings.Contains(tables, "constraints of data.csv  i,j,kind,weight  30") ||
+		!strings.Contains(tables, "data.csv                 f0,f1            120") {
 		t.Errorf("the same tables twice are %s", tables)
 	}
 	if out := succeed(t, "datasets --server "+address); strings.Contains(out, "POINTS") {
 		t.Errorf("points of a table are kept: %s", out)
 	}
-	if out := succeed(t, "watch "+at); !strings.HasSuffix(out, "SUCCEEDED: CONVERGED\n") || !strings.HasPrefix(out, "iteration 0: ") {
+	if out := succeed(t, "watch "+at); !strings.HasSuffix(out, "SUCCEEDED: CONVERGED\n") ||
+		!strings.HasPrefix(out, "iteration 0: ") {
 		t.Errorf("watch: %s", out)
 	}
-	if r := invoke(t, "result --quiet --out fetched --truth g/truth.csv "+at); r.code != 0 || !strings.Contains(r.stderr, "clusters.svg was not drawn") || r.stdout != "" {
+	if r := invoke(t, "result --quiet --out fetched --truth g/truth.csv "+at); r.code != 0 ||
+		!strings.Contains(r.stderr, "clusters.svg was not drawn") || r.stdout != "" {
 		t.Errorf("result: exit code %d, %s%s", r.code, r.stdout, r.stderr)
 	}
 	succeed(t, "result --quiet --out fetched --truth g/truth.csv --data g/data.csv "+at)
@@ -315,7 +335,8 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 			t.Errorf("result fetches another %s", name)
 		}
 	}
-	if f, r := answer(t, clitest.Read(t, "fetched/result.json")), answer(t, clitest.Read(t, "remote/result.json")); !proto.Equal(f, r) {
+	if f, r := answer(t, clitest.Read(t, "fetched/result.json")),
+		answer(t, clitest.Read(t, "remote/result.json")); !proto.Equal(f, r) {
 		t.Errorf("fetched %+v\nremote %+v", f, r)
 	}
 	if err := os.WriteFile("short.csv", []byte("f0,f1\n1,2\n3,4\n"), 0o600); err != nil {
@@ -355,16 +376,20 @@ func TestRequestIDs(t *testing.T) {
 	if again := succeed(t, "submit --data p.csv --k 2 --algorithm kernel-kmeans --server "+address+id); again != first {
 		t.Errorf("submitting twice made %s and %s", first, again)
 	}
-	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+id); r.code != 2 || !strings.Contains(r.stderr, "other data or options; give a new --request-id") {
+	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+id); r.code != 2 ||
+		!strings.Contains(r.stderr, "other data or options; give a new --request-id") {
 		t.Errorf("another job under the same id: exit code %d, %s", r.code, r.stderr)
 	}
-	if out := succeed(t, "cancel --server "+address+id); out != strings.TrimSpace(first)+": has already ended: SUCCEEDED\n" {
+	if out := succeed(t, "cancel --server "+address+id); out != strings.TrimSpace(first)+
+		": has already ended: SUCCEEDED\n" {
 		t.Errorf("cancel says %q", out)
 	}
-	if r := invoke(t, "cancel --request-id other --server "+address); r.code != 2 || !strings.Contains(r.stderr, `there is no job with the request id "other"`) {
+	if r := invoke(t, "cancel --request-id other --server "+address); r.code != 2 ||
+		!strings.Contains(r.stderr, `there is no job with the request id "other"`) {
 		t.Errorf("a request without a job: exit code %d, %s", r.code, r.stderr)
 	}
-	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+" --request-id "+strings.Repeat("x", 201)); r.code != 2 || !strings.Contains(r.stderr, "at most 200 bytes") {
+	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+" --request-id "+
+		strings.Repeat("x", 201)); r.code != 2 || !strings.Contains(r.stderr, "at most 200 bytes") {
 		t.Errorf("a long id: exit code %d, %s", r.code, r.stderr)
 	}
 }
@@ -373,28 +398,33 @@ func TestCancelAndWaitingForWorkers(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	address := startServe(t, "--workers 0")
 	id := strings.TrimSpace(succeed(t, "submit --data p.csv --k 2 --algorithm kernel-kmeans --server "+address))
-	if out := succeed(t, "get "+id+" --server "+address); !strings.Contains(out, "PENDING") && !strings.Contains(out, "RUNNING") {
+	if out := succeed(t, "get "+id+" --server "+address); !strings.Contains(out, "PENDING") &&
+		!strings.Contains(out, "RUNNING") {
 		t.Errorf("get: %s", out)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	stdout := &cancelOnText{text: "waiting", cancel: stop}
 	args := strings.Fields("watch " + id + " --server " + address)
-	if code := Main(ctx, args, strings.NewReader(""), stdout, io.Discard, func(string) string { return "" }); code != 130 {
+	if code := Main(ctx, args, strings.NewReader(""), stdout, io.Discard, func(string) string {
+		return ""
+	}); code != 130 {
 		t.Errorf("watch of a waiting job: exit code %d, %s", code, stdout.all.String())
 	}
 	succeed(t, "cancel "+id+" --server "+address)
 	if r := invoke(t, "watch "+id+" --server "+address); r.code != 130 || !strings.Contains(r.stderr, "was canceled") {
 		t.Errorf("watch of a canceled job: exit code %d, %s", r.code, r.stderr)
 	}
-	if cells := strings.Fields(succeed(t, "list --server "+address)); len(cells) < 11 || cells[9] != "0" || cells[10] == "0" {
+	if cells := strings.Fields(succeed(t, "list --server "+address)); len(cells) < 11 || cells[9] != "0" ||
+		cells[10] == "0" {
 		t.Errorf("a job without an iteration is listed with an objective: %q", cells)
 	}
 	if out := succeed(t, "cancel "+id+" --server "+address); out != id+": has already ended: CANCELLED\n" {
 		t.Errorf("canceled twice: %s", out)
 	}
 	succeed(t, "delete "+id+" --server "+address)
-	if r := invoke(t, "delete "+id+" --server "+address); r.code != 2 || !strings.Contains(r.stderr, "there is no job") {
+	if r := invoke(t, "delete "+id+" --server "+address); r.code != 2 ||
+		!strings.Contains(r.stderr, "there is no job") {
 		t.Errorf("deleted twice: exit code %d, %s", r.code, r.stderr)
 	}
 }

@@ -43,7 +43,8 @@ func (a *app) explainCommand() *cobra.Command {
 		})
 	})
 	addServerFlag(set, &server)
-	set.StringVar(&constraints, "constraints", "", "the constraints of the run in this `FILE`, to name the violated ones")
+	set.StringVar(&constraints, "constraints", "",
+		"the constraints of the run in this `FILE`, to name the violated ones")
 	return cmd
 }
 
@@ -82,13 +83,15 @@ func (a *app) explainFolder(ctx context.Context, folder, constraints string) err
 
 // constraintsOf reads constraints between the points of a report from a file.
 func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, error) {
-	_, list, err := format.LoadNamed(format.Input{Path: path}, table.Constraints, r.Filter.FileRows(len(r.Labels)), r.Naming())
+	_, list, err := format.LoadNamed(format.Input{Path: path}, table.Constraints, r.Filter.FileRows(len(r.Labels)),
+		r.Naming())
 	return r.Filter.Constraints(list), err
 }
 
 // recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed,
 // or those that the run made of classes. It returns nil if they cannot be found, and an error only if ctx has ended.
-func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) ([]constraint.Constraint, error) {
+func (a *app) recordedConstraints(ctx context.Context, folder string,
+	r *report.Report) ([]constraint.Constraint, error) {
 	files, changed, err := recordedFiles(ctx, r.Run.GetOrigin(), "constraints")
 	var scene report.Scene
 	switch {
@@ -111,7 +114,8 @@ func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) er
 	if err != nil {
 		return err
 	}
-	job, spec := response.GetJob(), response.GetSpec()
+	job := response.GetJob()
+	spec := response.GetSpec()
 	switch job.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_CANCELLED:
 	default:
@@ -126,11 +130,14 @@ func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) er
 	if r.Rows != nil {
 		facts.Confidence = r.Rows.Confidence
 	}
-	facts.Classes, err = jobClasses(ctx, c, spec, wire.Recipe(r.Result.GetRecipe()), func() (*client.Outcome, error) { return outcome, nil })
+	facts.Classes, err = jobClasses(ctx, c, spec, wire.Recipe(r.Result.GetRecipe()), func() (*client.Outcome, error) {
+		return outcome, nil
+	})
 	if err != nil {
 		return err
 	}
-	facts.Constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
+	facts.Constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome),
+		c.FetchTables(ctx), table.Constraints)
 	if err != nil && !fault.Is(err, wire.TableNotFound) { // deleted constraints are not named
 		return err
 	}
@@ -145,12 +152,16 @@ func unfinished(j *cleavev1.Job) explain.Paragraph {
 	}
 	switch j.GetState() {
 	case cleavev1.JobState_JOB_STATE_FAILED:
-		return say(fmt.Sprintf("Job %s failed: %s.", id, strings.TrimSuffix(cmp.Or(j.GetError().GetMessage(), "for an unknown reason"), ".")))
+		return say(fmt.Sprintf("Job %s failed: %s.", id,
+			strings.TrimSuffix(cmp.Or(j.GetError().GetMessage(), "for an unknown reason"), ".")))
 	case cleavev1.JobState_JOB_STATE_RUNNING:
-		return say(fmt.Sprintf("Job %s is running and has made %s.", id, text.Plural(int(j.GetIterations()), "iteration")),
-			fmt.Sprintf("cleave watch %s shows its progress; cleave cancel %s ends it and keeps the labels so far.", id, id))
+		return say(fmt.Sprintf("Job %s is running and has made %s.", id,
+			text.Plural(int(j.GetIterations()), "iteration")),
+			fmt.Sprintf("cleave watch %s shows its progress; cleave cancel %s ends it and keeps the labels so far.",
+				id, id))
 	}
-	return say(fmt.Sprintf("Job %s is waiting for its turn or for workers.", id), "See cleave limits and cleave workers.")
+	return say(fmt.Sprintf("Job %s is waiting for its turn or for workers.", id),
+		"See cleave limits and cleave workers.")
 }
 
 // printExplanation prints paragraphs under their topics.
@@ -181,12 +192,16 @@ type evaluateFlags struct {
 
 func (a *app) evaluateCommand() *cobra.Command {
 	f := &evaluateFlags{}
-	cmd, set := flagsCommand("evaluate --labels FILE --truth FILE", "Score labels against the truth, and count satisfied constraints",
+	cmd, set := flagsCommand("evaluate --labels FILE --truth FILE",
+		"Score labels against the truth, and count satisfied constraints",
 		func(context.Context) error { return a.evaluate(f) })
-	set.StringVar(&f.labels, "labels", "", "labels to score, in this `FILE` (index or id, label); rows with the label -1 have no cluster and are not scored")
+	set.StringVar(&f.labels, "labels", "",
+		"labels to score, in this `FILE` (index or id, label); rows with the label -1 have no cluster and "+
+			"are not scored")
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index or id, label)")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
-	set.StringVar(&f.constraints, "constraints", "", "count how many of the constraints in this `FILE` are satisfied (i,j,kind[,weight])")
+	set.StringVar(&f.constraints, "constraints", "",
+		"count how many of the constraints in this `FILE` are satisfied (i,j,kind[,weight])")
 	set.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
@@ -214,19 +229,23 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	}
 	var constraints []constraint.Constraint
 	if f.constraints != "" {
-		if _, constraints, err = format.LoadNamed(format.Input{Path: f.constraints}, table.Constraints, len(labels), naming); err != nil {
+		if _, constraints, err = format.LoadNamed(format.Input{Path: f.constraints}, table.Constraints, len(labels),
+			naming); err != nil {
 			return err
 		}
 	}
 	if filter.Dropped() > 0 { // as in the run that wrote them
-		a.warn("%s", text.Count(filter.Dropped(), "row has no cluster (label -1) and is not scored", "rows have no cluster (label -1) and are not scored"))
-		labels, constraints = choose.At(labels, filter.Kept), filter.Constraints(constraints)
+		a.warn("%s", text.Count(filter.Dropped(), "row has no cluster (label -1) and is not scored",
+			"rows have no cluster (label -1) and are not scored"))
+		labels = choose.At(labels, filter.Kept)
+		constraints = filter.Constraints(constraints)
 	}
 	compared, err := evaluate.Compare(labels, truth.Labels, truth.ScoreOn)
 	if err != nil {
 		return err
 	}
-	scores, satisfied := wire.EvaluationProto(compared), (*cleavev1.ConstraintReport)(nil)
+	scores := wire.EvaluationProto(compared)
+	satisfied := (*cleavev1.ConstraintReport)(nil)
 	if f.constraints != "" {
 		set, err := constraint.NewSet(len(labels), constraints, constraint.UnitWeight)
 		if err != nil {

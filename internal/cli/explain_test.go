@@ -17,7 +17,8 @@ func TestExplain(t *testing.T) {
 	id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
 	byFolder := succeed(t, "explain o --constraints g/constraints.csv")
 	byJob := succeed(t, "explain "+id[:len(id)-2]+" --server "+address)
-	for _, want := range []string{"60 points were put into 2 clusters", "The run converged", "The first 5 of them are cannot ", "Restarts disagree about 4 points", "What to try"} {
+	for _, want := range []string{"60 points were put into 2 clusters", "The run converged",
+		"The first 5 of them are cannot ", "Restarts disagree about 4 points", "What to try"} {
 		if !strings.Contains(byFolder, want) || !strings.Contains(byJob, want) {
 			t.Errorf("nothing says %q:\n%s\n%s", want, byFolder, byJob)
 		}
@@ -52,8 +53,10 @@ func TestExplainNamesRowsOfTheFile(t *testing.T) {
 	succeed(t, "run "+job+" --out o")
 	id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
 	const want = "The violated ones are cannot 1-2 of weight 0.25, must 2-4 of weight 0.125."
-	one := func(command string) string { return strings.Join(strings.Fields(succeed(t, command)), " ") } // without the breaks of lines
-	if byFolder, byJob := one("explain o"), one("explain "+id+" --server "+address); !strings.Contains(byFolder, want) || !strings.Contains(byJob, want) {
+	// without the breaks of lines
+	one := func(command string) string { return strings.Join(strings.Fields(succeed(t, command)), " ") }
+	if byFolder, byJob := one("explain o"), one("explain "+id+" --server "+address); !strings.Contains(byFolder,
+		want) || !strings.Contains(byJob, want) {
 		t.Errorf("want %q:\n%s\n%s", want, byFolder, byJob)
 	}
 }
@@ -63,7 +66,8 @@ func TestExplainNamesRecordedConstraints(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate two-moons --n 60 --noise 0.3 --constraints 30 --seed 1 --out g")
 	succeed(t, "run --quiet --data g/data.csv --k 2 --algorithm pc-kmeans --constraints g/constraints.csv --out o")
-	if with, without := succeed(t, "explain o --constraints g/constraints.csv"), succeed(t, "explain o"); with != without || !strings.Contains(with, "The first 5 of them are cannot ") {
+	if with, without := succeed(t, "explain o --constraints g/constraints.csv"),
+		succeed(t, "explain o"); with != without || !strings.Contains(with, "The first 5 of them are cannot ") {
 		t.Errorf("the recorded constraints are others:\n%s\n%s", without, with)
 	}
 	clitest.Write(t, "g/constraints.csv", "i,j,kind\n0,1,must\n")
@@ -71,7 +75,8 @@ func TestExplainNamesRecordedConstraints(t *testing.T) {
 		t.Errorf("constraints that have changed: %s", says)
 	}
 	clitest.Write(t, "people.csv", strings.ReplaceAll(visitors(), "p03,193,3,app,", "p03,193,3,app,short"))
-	succeed(t, "run --quiet --data people.csv --k 2 --algorithm pc-kmeans --label-column kind --label-as constraints --ignore channel --missing drop --out p")
+	succeed(t, "run --quiet --data people.csv --k 2 --algorithm pc-kmeans --label-column kind --label-as constraints "+
+		"--ignore channel --missing drop --out p")
 	says := succeed(t, "explain p")
 	if !strings.Contains(says, "p03") || strings.Contains(says, "give them with --constraints") {
 		t.Errorf("constraints of classes: %s", says)
@@ -81,7 +86,8 @@ func TestExplainNamesRecordedConstraints(t *testing.T) {
 func TestNoSuchFolder(t *testing.T) {
 	clitest.Folder(t, map[string]string{"some/file": ""})
 	for _, command := range []string{"explain", "report"} {
-		if r := invoke(t, command+" nodir"); r.code != 2 || !strings.Contains(r.stderr, "there is no folder nodir; for a job of a coordinator, give --server") {
+		if r := invoke(t, command+" nodir"); r.code != 2 ||
+			!strings.Contains(r.stderr, "there is no folder nodir; for a job of a coordinator, give --server") {
 			t.Errorf("%s: got %s", command, r.stderr)
 		}
 	}

@@ -30,7 +30,8 @@ type fake struct {
 	address string
 
 	// watch answers WatchJob; call counts from 0.
-	watch func(call int, request *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error
+	watch func(call int, request *cleavev1.WatchJobRequest,
+		stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error
 
 	// stall, if set, is called by GetDataset, which then blocks until the caller gives up.
 	stall func()
@@ -62,7 +63,8 @@ func startFake(t *testing.T) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{address: listener.Addr().String(), datasets: map[string]*cleavev1.Dataset{}, tables: map[string]*cleavev1.Table{}, job: &cleavev1.Job{JobId: "job-1"}}
+	f := &fake{address: listener.Addr().String(), datasets: map[string]*cleavev1.Dataset{},
+		tables: map[string]*cleavev1.Table{}, job: &cleavev1.Job{JobId: "job-1"}}
 	server := grpc.NewServer()
 	cleavev1.RegisterDatasetServiceServer(server, f)
 	cleavev1.RegisterTableServiceServer(server, f)
@@ -78,7 +80,8 @@ func startFake(t *testing.T) *fake {
 	return f
 }
 
-func (f *fake) GetDataset(ctx context.Context, request *cleavev1.GetDatasetRequest) (*cleavev1.GetDatasetResponse, error) {
+func (f *fake) GetDataset(ctx context.Context,
+	request *cleavev1.GetDatasetRequest) (*cleavev1.GetDatasetResponse, error) {
 	if f.stall != nil {
 		f.stall()
 		<-ctx.Done()
@@ -89,7 +92,8 @@ func (f *fake) GetDataset(ctx context.Context, request *cleavev1.GetDatasetReque
 	if d := f.datasets[request.GetDatasetId()]; d != nil {
 		return &cleavev1.GetDatasetResponse{Dataset: d}, nil
 	}
-	return nil, wire.Status(fault.New(fault.NotFound, "DATASET_NOT_FOUND", "there is no data set %s", request.GetDatasetId()))
+	return nil, wire.Status(fault.New(fault.NotFound, "DATASET_NOT_FOUND", "there is no data set %s",
+		request.GetDatasetId()))
 }
 
 func (f *fake) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]) error {
@@ -190,7 +194,8 @@ func (f *fake) CancelJob(_ context.Context, request *cleavev1.CancelJobRequest) 
 	return &cleavev1.CancelJobResponse{Job: f.job}, nil
 }
 
-func (f *fake) WatchJob(request *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
+func (f *fake) WatchJob(request *cleavev1.WatchJobRequest,
+	stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
 	f.mu.Lock()
 	call := len(f.watches)
 	f.watches = append(f.watches, request.GetAfterSequence())
@@ -202,11 +207,13 @@ func (f *fake) GetResult(context.Context, *cleavev1.GetResultRequest) (*cleavev1
 	return &cleavev1.GetResultResponse{Result: f.result}, nil
 }
 
-func (f *fake) GetLabels(_ *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
+func (f *fake) GetLabels(_ *cleavev1.GetLabelsRequest,
+	stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
 	return stream.Send(&cleavev1.GetLabelsResponse{Labels: wire.LabelsProto(f.labels), Ids: f.ids})
 }
 
-func (f *fake) GetModel(_ *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
+func (f *fake) GetModel(_ *cleavev1.GetModelRequest,
+	stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
 	if f.model == nil {
 		return wire.Status(fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL", "job job-1 has no model"))
 	}
@@ -217,7 +224,8 @@ func (f *fake) GetModel(_ *cleavev1.GetModelRequest, stream grpc.ServerStreaming
 	return wire.SendModel(wire.ModelHead(f.model), &values, stream.Send)
 }
 
-func (f *fake) GetEmbedding(_ *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
+func (f *fake) GetEmbedding(_ *cleavev1.GetEmbeddingRequest,
+	stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
 	var values bytes.Buffer
 	if err := wire.WriteEmbedding(&values, f.embedding); err != nil {
 		return err

@@ -42,11 +42,13 @@ func TestGenerate(t *testing.T) {
 				if graph, err := format.LoadGraph("a/edges.csv", 0); err != nil || graph.N != c.rows {
 					t.Errorf("graph: %v", err)
 				}
-			} else if points, header, err := format.LoadPoints("a/data.csv"); err != nil || points.N != c.rows || points.D != c.columns || len(header) != c.columns {
+			} else if points, header, err := format.LoadPoints("a/data.csv"); err != nil || points.N != c.rows ||
+				points.D != c.columns || len(header) != c.columns {
 				t.Errorf("points: %v", err)
 			}
 			// The truth satisfies every constraint that was drawn from it.
-			out := succeed(t, "evaluate --labels a/truth.csv --truth a/truth.csv --constraints a/constraints.csv --json")
+			out := succeed(t,
+				"evaluate --labels a/truth.csv --truth a/truth.csv --constraints a/constraints.csv --json")
 			if r := readResult(t, out); r.Evaluation.GetNmi() != 1 || r.Constraints.Satisfied != r.Constraints.Total {
 				t.Errorf("the truth scores %s", out)
 			}
@@ -122,11 +124,13 @@ func TestEvaluate(t *testing.T) {
   }
 }
 `
-	if got := succeed(t, "evaluate --labels p.csv --truth t.csv --score-on on.csv --constraints c.csv --json"); got != want {
+	if got := succeed(t,
+		"evaluate --labels p.csv --truth t.csv --score-on on.csv --constraints c.csv --json"); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	got := succeed(t, "evaluate --labels p.csv --truth t.csv")
-	if !strings.Contains(got, "purity") || strings.Contains(got, "constraints") || strings.Contains(got, "NMI          1.0000") {
+	if !strings.Contains(got, "purity") || strings.Contains(got, "constraints") ||
+		strings.Contains(got, "NMI          1.0000") {
 		t.Errorf("all points score\n%s", got)
 	}
 	for args, want := range map[string]string{
@@ -161,7 +165,8 @@ func TestEvaluateWithoutDroppedRows(t *testing.T) {
 	if len(run.Evaluation) == 0 || !maps.Equal(run.Evaluation, evaluated.Evaluation) {
 		t.Errorf("run scores %v, evaluate %v", run.Evaluation, evaluated.Evaluation)
 	}
-	if total := evaluated.Constraints["total"]; total != 1.0 || !strings.Contains(r.stderr, "2 rows have no cluster (label -1) and are not scored") {
+	if total := evaluated.Constraints["total"]; total != 1.0 ||
+		!strings.Contains(r.stderr, "2 rows have no cluster (label -1) and are not scored") {
 		t.Errorf("%v constraints are counted; %s", total, r.stderr)
 	}
 }

@@ -33,7 +33,9 @@ type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
 // sendSteps sends the iterations with the numbers from..to, and then the end unless it is nil.
 func sendSteps(stream watchStream, from, to uint32, ended *cleavev1.JobEnded) error {
 	for sequence := from; sequence <= to; sequence++ {
-		event := &cleavev1.Event{Sequence: sequence, What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(sequence - 1), Objective: 1}}}
+		event := &cleavev1.Event{Sequence: sequence,
+			What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(sequence - 1),
+				Objective: 1}}}
 		if err := stream.Send(clitest.EventItem(event)); err != nil {
 			return err
 		}
@@ -44,7 +46,8 @@ func sendSteps(stream watchStream, from, to uint32, ended *cleavev1.JobEnded) er
 	return stream.Send(clitest.EventItem(&cleavev1.Event{Sequence: to + 1, What: &cleavev1.Event_Ended{Ended: ended}}))
 }
 
-var succeeded = &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED, StopReason: cleavev1.StopReason_STOP_REASON_CONVERGED}
+var succeeded = &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED,
+	StopReason: cleavev1.StopReason_STOP_REASON_CONVERGED}
 
 func TestWatchResumesAfterABreak(t *testing.T) {
 	f := startFake(t)
@@ -81,7 +84,8 @@ SUCCEEDED: CONVERGED
 func TestWatchJSONAndAfter(t *testing.T) {
 	f := startFake(t)
 	f.watch = func(_ int, request *cleavev1.WatchJobRequest, stream watchStream) error {
-		if err := stream.Send(clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING})); err != nil {
+		if err := stream.Send(clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING})); err !=
+			nil {
 			return err
 		}
 		return sendSteps(stream, request.GetAfterSequence()+1, 5, succeeded)
@@ -97,7 +101,8 @@ func TestWatchJSONAndAfter(t *testing.T) {
 
 func TestWatchOfAJobThatEndedBefore(t *testing.T) {
 	f := startFake(t)
-	f.job = &cleavev1.Job{JobId: "job-1", State: cleavev1.JobState_JOB_STATE_SUCCEEDED, StopReason: cleavev1.StopReason_STOP_REASON_CYCLE}
+	f.job = &cleavev1.Job{JobId: "job-1", State: cleavev1.JobState_JOB_STATE_SUCCEEDED,
+		StopReason: cleavev1.StopReason_STOP_REASON_CYCLE}
 	f.watch = func(int, *cleavev1.WatchJobRequest, watchStream) error { return nil }
 	if r := invoke(t, "watch job-1 --after 99 --server "+f.address); r.code != 0 || r.stdout != "SUCCEEDED: CYCLE\n" {
 		t.Errorf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
@@ -117,7 +122,8 @@ func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 	for _, command := range []string{"watch job-1", "watch --json job-1", "submit --quiet --data p.csv --k 2"} {
 		var stderr strings.Builder
-		code := Main(t.Context(), strings.Fields(command+" --server "+f.address), strings.NewReader(""), fullDisk{}, &stderr, func(string) string { return "" })
+		code := Main(t.Context(), strings.Fields(command+" --server "+f.address), strings.NewReader(""), fullDisk{},
+			&stderr, func(string) string { return "" })
 		if code != 1 || !strings.Contains(stderr.String(), "no space left on device") {
 			t.Errorf("%s: exit code %d, %q", command, code, stderr.String())
 		}
@@ -136,7 +142,8 @@ func TestWatchEndsIfNobodyReadsIt(t *testing.T) {
 	}
 	for _, command := range []string{"watch job-1", "watch --json job-1"} {
 		var stderr strings.Builder
-		code := Main(t.Context(), strings.Fields(command+" --server "+f.address), strings.NewReader(""), fullDisk{}, &stderr, func(string) string { return "" })
+		code := Main(t.Context(), strings.Fields(command+" --server "+f.address), strings.NewReader(""), fullDisk{},
+			&stderr, func(string) string { return "" })
 		if code != 1 || !strings.Contains(stderr.String(), "no space left on device") {
 			t.Errorf("%s: exit code %d, %q", command, code, stderr.String())
 		}
@@ -149,10 +156,12 @@ func TestHowAJobEndsIsTheExitCode(t *testing.T) {
 		code int
 		want string
 	}{
-		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED, Error: &cleavev1.Error{Code: int32(codes.InvalidArgument), Reason: "ISOLATED_VERTICES",
-			Message: "vertex 7 has degree 0"}}, 2, "cleave: vertex 7 has degree 0\n"},
-		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED, Error: &cleavev1.Error{Code: int32(codes.Internal), Reason: "INTERNAL",
-			Message: "a tile broke"}}, 1, "cleave: a tile broke\n"},
+		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED,
+			Error: &cleavev1.Error{Code: int32(codes.InvalidArgument), Reason: "ISOLATED_VERTICES",
+				Message: "vertex 7 has degree 0"}}, 2, "cleave: vertex 7 has degree 0\n"},
+		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED,
+			Error: &cleavev1.Error{Code: int32(codes.Internal), Reason: "INTERNAL",
+				Message: "a tile broke"}}, 1, "cleave: a tile broke\n"},
 		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED}, 130, "cleave: job job-1 was canceled\n"},
 	} {
 		f := startFake(t)
@@ -168,14 +177,16 @@ func TestHowAJobEndsIsTheExitCode(t *testing.T) {
 // A job that reached its time limit ends with code 3 if it has labels, and with 1 if it has none.
 func TestTimeLimitIsTheExitCode(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
-	late := &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_TIME_LIMIT, Message: "ended by its time limit"}
+	late := &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED,
+		StopReason: cleavev1.StopReason_STOP_REASON_TIME_LIMIT, Message: "ended by its time limit"}
 	for _, c := range []struct{ rows, code int }{{4, 3}, {0, 1}} {
 		f := startFake(t)
 		f.result = &cleavev1.Result{Rows: uint32(c.rows)}
 		f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
 			return sendSteps(stream, 1, 1, late)
 		}
-		for _, command := range []string{"watch job-1", "watch --json job-1", "submit --quiet --wait --data p.csv --k 2", "submit --quiet --json --wait --data p.csv --k 2"} {
+		for _, command := range []string{"watch job-1", "watch --json job-1",
+			"submit --quiet --wait --data p.csv --k 2", "submit --quiet --json --wait --data p.csv --k 2"} {
 			r := invoke(t, command+" --server "+f.address)
 			if r.code != c.code || !strings.Contains(r.stderr, "cleave: job job-1 was ended by its time limit\n") {
 				t.Errorf("%s: exit code %d, %q; want %d", command, r.code, r.stderr, c.code)
@@ -192,11 +203,13 @@ func TestErrorsOfTheCoordinatorAreSentences(t *testing.T) {
 	if r := invoke(t, "watch job-9 --server "+f.address); r.code != 2 || r.stderr != "cleave: there is no job job-9\n" {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}
-	if r := invoke(t, "list --server "+f.address); r.code != 2 || !strings.HasSuffix(r.stderr, " is not a Cleave coordinator; check the host and the port\n") {
+	if r := invoke(t, "list --server "+f.address); r.code != 2 ||
+		!strings.HasSuffix(r.stderr, " is not a Cleave coordinator; check the host and the port\n") {
 		t.Errorf("a service that is not there: exit code %d, %q", r.code, r.stderr)
 	}
 	r := invoke(t, "watch job-9 --server 127.0.0.1:1")
-	if r.code != 75 || !strings.HasPrefix(r.stderr, "cleave: the coordinator at 127.0.0.1:1 does not answer: ") || !strings.HasSuffix(r.stderr, "connection refused\n") {
+	if r.code != 75 || !strings.HasPrefix(r.stderr, "cleave: the coordinator at 127.0.0.1:1 does not answer: ") ||
+		!strings.HasSuffix(r.stderr, "connection refused\n") {
 		t.Errorf("nobody there: exit code %d, %q", r.code, r.stderr)
 	}
 }
@@ -210,14 +223,17 @@ func TestSubmit(t *testing.T) {
 	if r.code != 0 || r.stdout != "job-1\n" {
 		t.Fatalf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
 	}
-	if len(f.requests) != 2 || f.requests[0].GetRequestId() == "" || f.requests[0].GetRequestId() != f.requests[1].GetRequestId() {
+	if len(f.requests) != 2 || f.requests[0].GetRequestId() == "" ||
+		f.requests[0].GetRequestId() != f.requests[1].GetRequestId() {
 		t.Errorf("the retry is not the same request: %v", f.requests)
 	}
-	if spec := f.requests[1].GetSpec(); f.datasets[spec.GetDatasetId()] == nil || f.tables[spec.GetSupervision().GetConstraints().GetTableId()].GetRows() != 2 {
+	if spec := f.requests[1].GetSpec(); f.datasets[spec.GetDatasetId()] == nil ||
+		f.tables[spec.GetSupervision().GetConstraints().GetTableId()].GetRows() != 2 {
 		t.Errorf("submitted %v", spec)
 	}
 	const id = "4a8ec0ab-4ea1-4d7d-8a4e-0d5e4c1d1b3f"
-	if r := invokeIn(t.Context(), "submit --graph e.csv --k 3 --json --request-id "+id, environment); r.code != 0 || !strings.Contains(r.stdout, `"jobId": "job-1"`) {
+	if r := invokeIn(t.Context(), "submit --graph e.csv --k 3 --json --request-id "+id, environment); r.code != 0 ||
+		!strings.Contains(r.stdout, `"jobId": "job-1"`) {
 		t.Errorf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
 	}
 	if got := f.requests[2].GetRequestId(); got != id {
@@ -230,10 +246,12 @@ func TestSubmit(t *testing.T) {
 	if err := os.WriteFile("byid.yaml", fmt.Appendf(nil, "datasetId: %s\nk: 2\n", dataset), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if r := invokeIn(t.Context(), "submit -f byid.yaml --constraints c.csv", environment); r.code != 0 || f.requests[3].GetSpec().GetDatasetId() != dataset {
+	if r := invokeIn(t.Context(), "submit -f byid.yaml --constraints c.csv", environment); r.code != 0 ||
+		f.requests[3].GetSpec().GetDatasetId() != dataset {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}
-	if r := invokeIn(t.Context(), "submit -f byid.yaml --kernel linear", environment); r.code != 2 || !strings.Contains(r.stderr, "--kernel does not apply to a graph") {
+	if r := invokeIn(t.Context(), "submit -f byid.yaml --kernel linear", environment); r.code != 2 ||
+		!strings.Contains(r.stderr, "--kernel does not apply to a graph") {
 		t.Errorf("a kernel over a stored graph: exit code %d, %q", r.code, r.stderr)
 	}
 }
@@ -243,7 +261,8 @@ func TestRequestIDsThatCannotWork(t *testing.T) {
 	for args, want := range map[string]string{
 		"run --data p.csv --k 2 --request-id= --server 127.0.0.1:1":    "--request-id is empty",
 		"submit --data p.csv --k 2 --request-id= --server 127.0.0.1:1": "--request-id is empty",
-		"run --data p.csv --k 2 --request-id x":                        "--request-id identifies a job on a coordinator; give --server",
+		"run --data p.csv --k 2 --request-id x": "--request-id identifies a job on a " +
+			"coordinator; give --server",
 		"run --data p.csv --k 2 --on-term cancel --server 127.0.0.1:1": "--on-term requires --request-id",
 		"cancel job-1 --request-id x --server 127.0.0.1:1":             "give a job or --request-id",
 	} {
@@ -274,11 +293,17 @@ func TestInterrupt(t *testing.T) {
 		canceled int
 		want     string
 	}{
-		{"run --quiet --data p.csv --k 2 --out o", 0, 1, "cleave: canceled job job-1. Its labels so far, if it had any: cleave result job-1 --server "},
-		{"run --quiet --data p.csv --k 2 --out o", 1, 2, "cleave: canceled job job-1. Its labels so far, if it had any: cleave result job-1 --server "},
-		{"submit --quiet --wait --data p.csv --k 2", 0, 0, "cleave: interrupted; job job-1 continues. Watch it: cleave watch job-1. Fetch its result: cleave result job-1. Stop it: cleave cancel job-1\n"},
-		{"watch job-1", 0, 0, "cleave: the watch ended; job job-1 continues. Watch it: cleave watch job-1. Fetch its result: cleave result job-1. Stop it: cleave cancel job-1\n"},
-		{"watch --json job-1", 0, 0, "cleave: the watch ended; job job-1 continues. Watch it: cleave watch job-1. Fetch its result: cleave result job-1. Stop it: cleave cancel job-1\n"},
+		{"run --quiet --data p.csv --k 2 --out o", 0, 1,
+			"cleave: canceled job job-1. Its labels so far, if it had any: cleave result job-1 --server "},
+		{"run --quiet --data p.csv --k 2 --out o", 1, 2,
+			"cleave: canceled job job-1. Its labels so far, if it had any: cleave result job-1 --server "},
+		{"submit --quiet --wait --data p.csv --k 2", 0, 0,
+			"cleave: interrupted; job job-1 continues. Watch it: cleave watch job-1. Fetch its result: cleave result " +
+				"job-1. Stop it: cleave cancel job-1\n"},
+		{"watch job-1", 0, 0, "cleave: the watch ended; job job-1 continues. Watch it: cleave watch job-1. Fetch its " +
+			"result: cleave result job-1. Stop it: cleave cancel job-1\n"},
+		{"watch --json job-1", 0, 0, "cleave: the watch ended; job job-1 continues. Watch it: cleave watch job-1. " +
+			"Fetch its result: cleave result job-1. Stop it: cleave cancel job-1\n"},
 	} {
 		f := startFake(t)
 		f.lost = c.lost
@@ -332,7 +357,8 @@ func TestWhatSIGTERMReplaces(t *testing.T) {
 	}{
 		{false, ctx.Err(), "terminated; job job-1 continues. Run the same command again to wait for it"},
 		{true, ctx.Err(), "terminated; job job-1 has ended. Run the same command again to get its result"},
-		{true, status.Error(codes.Canceled, "stopped"), "terminated; job job-1 has ended. Run the same command again to get its result"},
+		{true, status.Error(codes.Canceled, "stopped"),
+			"terminated; job job-1 has ended. Run the same command again to get its result"},
 		{true, full, "the disk is full"},
 	} {
 		if got := (&runner{flags: f, id: "job-1", ended: c.ended}).detached(ctx, c.err); got.Error() != c.want {

@@ -50,28 +50,34 @@ func shapeNames() []string {
 func (a *app) generateCommand() *cobra.Command {
 	f := &generateFlags{}
 	const short = "Generate a synthetic data set with its truth and random constraints, or the graph of a picture"
-	cmd, set := argsCommand("generate two-circles|two-moons|gaussians|blocks --out DIR", short, func(ctx context.Context, args []string) error {
-		if len(args) == 0 {
-			return shell.Usage("the shape is missing; use %s", text.Or(shapeNames()))
-		}
-		shape, err := oneArgument(args, "shape")
-		if err != nil {
-			return err
-		}
-		return a.generate(ctx, shape, f)
-	})
+	cmd, set := argsCommand("generate two-circles|two-moons|gaussians|blocks --out DIR", short,
+		func(ctx context.Context, args []string) error {
+			if len(args) == 0 {
+				return shell.Usage("the shape is missing; use %s", text.Or(shapeNames()))
+			}
+			shape, err := oneArgument(args, "shape")
+			if err != nil {
+				return err
+			}
+			return a.generate(ctx, shape, f)
+		})
 	cmd.AddCommand(a.pictureCommand(), a.affinityCommand())
 	f.set = set
 	f.n = shell.NewWhole(200, 2, dataset.MaxRows).Declare(f.set, "n", "number of points or vertices")
 	f.d = shell.NewWhole(2, 1, 1<<20).Declare(f.set, "d", "number of features (gaussians)")
 	f.k = shell.NewWhole(2, 1, dataset.MaxRows).Declare(f.set, "k", "number of clusters (gaussians, blocks)")
-	f.constraints = shell.NewWhole(0, 0, math.MaxInt32).Declare(f.set, "constraints", "number of random constraints that the truth satisfies")
-	f.background = shell.NewWhole(0, 0, dataset.MaxRows).Declare(f.set, "background", "number of points scattered evenly around the shape, with their own class in truth.csv and without constraints (two-circles, two-moons, gaussians)")
+	f.constraints = shell.NewWhole(0, 0, math.MaxInt32).Declare(f.set, "constraints",
+		"number of random constraints that the truth satisfies")
+	f.background = shell.NewWhole(0, 0, dataset.MaxRows).Declare(f.set, "background",
+		"number of points scattered evenly around the shape, with their own class in truth.csv and without "+
+			"constraints (two-circles, two-moons, gaussians)")
 	f.seed = shell.NewWhole(0, 0, math.MaxUint64).Declare(f.set, "seed", "seed of all random choices")
-	f.noise = shell.NewNumber("0", 0).Declare(f.set, "noise", "standard deviation of the points (default: 0.1 circles, 0.05 moons, 1 gaussians)")
+	f.noise = shell.NewNumber("0", 0).Declare(f.set, "noise",
+		"standard deviation of the points (default: 0.1 circles, 0.05 moons, 1 gaussians)")
 	f.inside = shell.NewNumber("10", 0).Declare(f.set, "inside", "mean number of neighbors in the same block (blocks)")
 	f.outside = shell.NewNumber("2", 0).Declare(f.set, "outside", "mean number of neighbors in other blocks (blocks)")
-	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`; with --background also score-on.csv, the points without the background")
+	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`; "+
+		"with --background also score-on.csv, the points without the background")
 	return cmd
 }
 
@@ -87,7 +93,8 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	}
 	clustered := len(truth) - f.background.Whole() // the background is last
 	// Constraints use their own random numbers, so that their number does not change the data.
-	constraints, err := synth.Constraints(truth[:clustered], f.constraints.Whole(), rand.New(rand.NewPCG(f.seed.Uint64(), 1)))
+	constraints, err := synth.Constraints(truth[:clustered], f.constraints.Whole(),
+		rand.New(rand.NewPCG(f.seed.Uint64(), 1)))
 	if err != nil {
 		return err
 	}
@@ -113,7 +120,8 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 func (f *generateFlags) check(shape string) error {
 	flags, ok := shapes[shape]
 	if !ok {
-		return shell.Usage("there is no shape %q; use %s%s", shape, text.Or(shapeNames()), shell.Suggest(shape, shapeNames()))
+		return shell.Usage("there is no shape %q; use %s%s", shape, text.Or(shapeNames()),
+			shell.Suggest(shape, shapeNames()))
 	}
 	for _, flag := range []string{"d", "k", "noise", "background", "inside", "outside"} {
 		implied := (flag == "d" && f.d.Whole() == 2 || flag == "k" && f.k.Whole() == 2) && shape != "blocks"
@@ -127,7 +135,9 @@ func (f *generateFlags) check(shape string) error {
 // draw samples the data and their truth.
 func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err error) {
 	rng := rand.New(rand.NewPCG(f.seed.Uint64(), 0))
-	n, d, k := f.n.Whole(), f.d.Whole(), f.k.Whole()
+	n := f.n.Whole()
+	d := f.d.Whole()
+	k := f.k.Whole()
 	noise := func(standard float64) float64 {
 		if f.set.Changed("noise") {
 			return f.noise.Number()
@@ -136,7 +146,8 @@ func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err
 	}
 	if shape == "blocks" {
 		edges, truth, err := synth.Blocks(n, k, f.inside.Number(), f.outside.Number(), rng)
-		return report.File{Name: "edges.csv", Write: func(w io.Writer) error { return format.WriteEdges(w, edges) }}, truth, err
+		return report.File{Name: "edges.csv", Write: func(w io.Writer) error { return format.WriteEdges(w, edges) }},
+			truth, err
 	}
 	var points *dataset.Points
 	switch shape {
@@ -157,7 +168,9 @@ func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err
 	for column := range header {
 		header[column] = "f" + strconv.Itoa(column)
 	}
-	return report.File{Name: "data.csv", Write: func(w io.Writer) error { return format.WritePoints(w, header, points) }}, truth, nil
+	return report.File{Name: "data.csv", Write: func(w io.Writer) error {
+		return format.WritePoints(w, header, points)
+	}}, truth, nil
 }
 
 type pictureFlags struct {
@@ -172,7 +185,8 @@ func (a *app) pictureCommand() *cobra.Command {
 		func(ctx context.Context) error { return a.generatePicture(ctx, f) })
 	f.width = shell.NewWhole(48, 8, segment.MaxPixels).Declare(set, "width", "width in pixels")
 	f.height = shell.NewWhole(32, 8, segment.MaxPixels).Declare(set, "height", "height in pixels")
-	f.noise = shell.NewNumber("10", 0).Declare(set, "noise", "standard deviation of the gray values, which go from 0 to 255")
+	f.noise = shell.NewNumber("10", 0).Declare(set, "noise",
+		"standard deviation of the gray values, which go from 0 to 255")
 	f.seed = shell.NewWhole(0, 0, math.MaxUint64).Declare(set, "seed", "seed of the noise")
 	set.StringVar(&f.out, "out", "", "write picture.png, truth.csv and boxes.csv into this `DIR`")
 	return cmd
@@ -181,7 +195,8 @@ func (a *app) pictureCommand() *cobra.Command {
 // generatePicture writes a picture of two noisy halves, the half of each pixel as the truth, and labeled rectangles
 // within the halves.
 func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
-	scene, err := segment.DrawHalves(f.width.Whole(), f.height.Whole(), f.noise.Number(), rand.New(rand.NewPCG(f.seed.Uint64(), 0)))
+	scene, err := segment.DrawHalves(f.width.Whole(), f.height.Whole(), f.noise.Number(),
+		rand.New(rand.NewPCG(f.seed.Uint64(), 0)))
 	if err != nil {
 		return err
 	}
@@ -216,13 +231,21 @@ func (a *app) affinityCommand() *cobra.Command {
 		return a.generateAffinity(ctx, picture, f)
 	})
 	f.set = set
-	f.radius = shell.NewNumber("5", 1).Declare(f.set, "radius", "connect pixels that are at most this many pixels apart")
-	f.sigmaPosition = shell.NewNumber("auto", shell.Positive, "auto").Declare(f.set, "sigma-position", "width of the affinity in distance, in pixels (auto: half the radius)")
-	f.sigmaGray = shell.NewNumber("auto", shell.Positive, "auto").Declare(f.set, "sigma-gray", "width of the affinity in gray values, which go from 0 to 255 (auto: half the picture's standard deviation)")
-	f.set.StringVar(&f.boxes, "constraint-boxes", "", "labeled rectangles of pixels in this `FILE` (x,y,width,height,label): must-links within a label, cannot-links between labels")
-	f.weight = shell.NewNumber(fmt.Sprint(segment.UnitWeight), shell.Positive).Declare(f.set, "constraint-weight", "weight of each constraint; identical pixels have an edge of weight 1")
-	f.set.BoolVar(&f.allPairs, "all-pairs", false, "write a constraint for every pair of labeled pixels, not only a minimal equivalent set")
-	f.set.StringVar(&f.out, "out", "", "write edges.csv, constraints.csv and picture.csv (size and widths) into this `DIR`")
+	f.radius = shell.NewNumber("5", 1).Declare(f.set, "radius",
+		"connect pixels that are at most this many pixels apart")
+	f.sigmaPosition = shell.NewNumber("auto", shell.Positive, "auto").Declare(f.set, "sigma-position",
+		"width of the affinity in distance, in pixels (auto: half the radius)")
+	f.sigmaGray = shell.NewNumber("auto", shell.Positive, "auto").Declare(f.set, "sigma-gray",
+		"width of the affinity in gray values, which go from 0 to 255 (auto: half the picture's standard deviation)")
+	f.set.StringVar(&f.boxes, "constraint-boxes", "",
+		"labeled rectangles of pixels in this `FILE` (x,y,width,height,label): must-links within a label, "+
+			"cannot-links between labels")
+	f.weight = shell.NewNumber(fmt.Sprint(segment.UnitWeight), shell.Positive).Declare(f.set, "constraint-weight",
+		"weight of each constraint; identical pixels have an edge of weight 1")
+	f.set.BoolVar(&f.allPairs, "all-pairs", false,
+		"write a constraint for every pair of labeled pixels, not only a minimal equivalent set")
+	f.set.StringVar(&f.out, "out", "",
+		"write edges.csv, constraints.csv and picture.csv (size and widths) into this `DIR`")
 	return cmd
 }
 
@@ -252,14 +275,17 @@ func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlag
 		{Name: "constraints.csv", Write: func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
 		{Name: "picture.csv", Write: func(w io.Writer) error {
 			return format.WriteMatrix(w, []string{"width", "height", "radius", "sigma_position", "sigma_gray"},
-				[][]float64{{float64(p.Width), float64(p.Height), affinity.Radius, affinity.SigmaPosition, affinity.SigmaGray}})
+				[][]float64{{float64(p.Width), float64(p.Height), affinity.Radius, affinity.SigmaPosition,
+					affinity.SigmaGray}})
 		}},
 	})
 	if err != nil {
 		return err
 	}
-	return a.printf("wrote edges.csv (%d), constraints.csv (%d) and picture.csv of %d x %d pixels to %s: radius %s, sigma-position %s, sigma-gray %s\n",
-		edges, len(constraints), p.Width, p.Height, f.out, text.Brief(affinity.Radius), text.Brief(affinity.SigmaPosition), text.Brief(affinity.SigmaGray))
+	return a.printf("wrote edges.csv (%d), constraints.csv (%d) and picture.csv of %d x %d pixels to %s: radius %s, "+
+		"sigma-position %s, sigma-gray %s\n",
+		edges, len(constraints), p.Width, p.Height, f.out, text.Brief(affinity.Radius),
+		text.Brief(affinity.SigmaPosition), text.Brief(affinity.SigmaGray))
 }
 
 // affinity returns the widths that were given, and defaults for the others.

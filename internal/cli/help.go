@@ -27,13 +27,15 @@ func (a *app) aligned() *tabwriter.Writer { return tabwriter.NewWriter(a.folded(
 // help returns the layout of the help of cleave: groups of commands and flags, examples and exit codes.
 func (a *app) help() *shell.Help {
 	return &shell.Help{
-		Commands: commandGroups, Flags: flagGroups(), Examples: parseExamples(examplesText), Essential: essentialFlags, ExitCodes: exitCodes,
-		Width: func() int { return shell.Width(a.stdout, a.env) },
+		Commands: commandGroups, Flags: flagGroups(), Examples: parseExamples(examplesText), Essential: essentialFlags,
+		ExitCodes: exitCodes,
+		Width:     func() int { return shell.Width(a.stdout, a.env) },
 	}
 }
 
 // essentialFlags are the flags that most users need for commands that describe a job.
-var essentialFlags = strings.Fields("data graph kernel-matrix label-column k algorithm constraints seeds out truth join json quiet server workers timeout wait parallel help help-all")
+var essentialFlags = strings.Fields("data graph kernel-matrix label-column k algorithm constraints seeds out truth " +
+	"join json quiet server workers timeout wait parallel help help-all")
 
 // exitCodes are those of package shell; docs/guide/pipelines.md says more about them.
 var exitCodes = [][2]string{
@@ -58,9 +60,12 @@ var commandGroups = []shell.Group{
 // flagGroups returns all groups of flags. Help lists flags in no group under the last one.
 func flagGroups() []shell.Group {
 	groups := []shell.Group{
-		shell.NewGroup("Data", "model job data graph kernel-matrix format array delimiter header id-column label-column columns ignore categorical keep dates keep-last-row missing vertices vertex-list named-vertices trained-on labels"),
+		shell.NewGroup("Data", "model job data graph kernel-matrix format array delimiter header id-column "+
+			"label-column columns ignore categorical keep dates keep-last-row missing vertices vertex-list "+
+			"named-vertices trained-on labels"),
 		shell.NewGroup("Clusters", "k algorithm scale seed restarts"),
-		shell.NewGroup("Output", "out truth score-on constraint-boxes save-graph labels-format join json quiet state dataset owner since oldest limit after"),
+		shell.NewGroup("Output", "out truth score-on constraint-boxes save-graph labels-format join json quiet state "+
+			"dataset owner since oldest limit after"),
 	}
 	for _, group := range catalog.Groups {
 		var names []string
@@ -77,9 +82,11 @@ func flagGroups() []shell.Group {
 		groups = append(groups, shell.Group{Title: string(group), Names: names})
 	}
 	return append(groups,
-		shell.NewGroup("Where it runs", "server workers wait timeout priority webhook request-id on-term name file listen http-host cors-origin import-allow data-dir log-level log-format admin admin-insecure traces"),
+		shell.NewGroup("Where it runs", "server workers wait timeout priority webhook request-id on-term name file "+
+			"listen http-host cors-origin import-allow data-dir log-level log-format admin admin-insecure traces"),
 		shell.NewGroup("Machines", "packages certs address ssh"),
-		shell.NewGroup("Connection", "context tls tls-ca tls-cert tls-key tls-server-name token-file token-stdin insecure private"),
+		shell.NewGroup("Connection", "context tls tls-ca tls-cert tls-key tls-server-name token-file token-stdin "+
+			"insecure private"),
 		shell.NewGroup("More", "config version help help-all"))
 }
 
@@ -246,7 +253,8 @@ func (a *app) completionCommand() *cobra.Command {
 		case "fish":
 			return cmd.Root().GenFishCompletion(a.stdout, describe)
 		}
-		return shell.Usage("there is no completion for %q; use bash, zsh or fish%s", args[0], shell.Suggest(args[0], completionShells))
+		return shell.Usage("there is no completion for %q; use bash, zsh or fish%s", args[0],
+			shell.Suggest(args[0], completionShells))
 	})
 	cmd.ValidArgs = completionShells
 	return cmd

@@ -46,11 +46,14 @@ func TestHelpOfEveryCommand(t *testing.T) {
 				t.Fatalf("%s --help: exit code %d: %s", path, r.code, r.stderr)
 			}
 			for line := range strings.Lines(r.stdout) {
-				if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > width && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "  --") {
+				if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > width &&
+					strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "  --") {
 					t.Errorf("%s --help in %d columns has the line %q", path, width, line)
 				}
 			}
-			if usage, examples := strings.Index(r.stdout, "\nUsage:\n"), strings.Index(r.stdout, "\nExamples:\n"); (examples < 0 || examples > usage) && path != "certs etcd" && !strings.HasPrefix(path, "certs ") {
+			if usage, examples := strings.Index(r.stdout, "\nUsage:\n"), strings.Index(r.stdout,
+				"\nExamples:\n"); (examples < 0 || examples > usage) && path != "certs etcd" &&
+				!strings.HasPrefix(path, "certs ") {
 				t.Errorf("%s --help does not begin with examples:\n%s", path, r.stdout)
 			}
 		}
@@ -131,10 +134,12 @@ func TestDidYouMean(t *testing.T) {
 		{"rnu --data x.csv", `there is no command "rnu"; did you mean run?`},
 		{"jobs", `there is no command "jobs"; did you mean list?`},
 		{"fit", `there is no command "fit"; did you mean run?`},
-		{"help_test.go --k 3", `there is no command "help_test.go"; to cluster a file, use cleave run --data help_test.go --k N`},
+		{"help_test.go --k 3", `there is no command "help_test.go"; to cluster a file, use cleave run --data ` +
+			`help_test.go --k N`},
 		{"run -k 3", "unknown flag: -k; did you mean --k?"},
 		{"run -data x.csv", "unknown flag: -data; did you mean --data?"},
-		{"run --data https://x.org/a.csv --k 3", "https://x.org/a.csv: Cleave does not download files; download it, or pipe it"},
+		{"run --data https://x.org/a.csv --k 3",
+			"https://x.org/a.csv: Cleave does not download files; download it, or pipe it"},
 		{"help rnu", `there is no command "rnu"; did you mean run?`},
 		{"help xyzzy", `there is no command "xyzzy"; see cleave --help`},
 		{"xyzzy", `there is no command "xyzzy"; see cleave --help`},
@@ -161,21 +166,24 @@ func TestHelpCommand(t *testing.T) {
 
 func TestVersionOfTheProgram(t *testing.T) {
 	for _, args := range []string{"--version", "version"} {
-		if out := succeed(t, args); !strings.HasPrefix(out, "cleave ") || !strings.Contains(out, "commit ") || !strings.Contains(out, "go1.") {
+		if out := succeed(t, args); !strings.HasPrefix(out, "cleave ") || !strings.Contains(out, "commit ") ||
+			!strings.Contains(out, "go1.") {
 			t.Errorf("%s: %q", args, out)
 		}
 	}
 }
 
 func TestPick(t *testing.T) {
-	all := []candidate{{"0199a1b2", "first", nil}, {"0199a1c3", "second", nil}, {"02", "third", []string{"worker-2"}}, {"0199a1", "short", nil}}
+	all := []candidate{{"0199a1b2", "first", nil}, {"0199a1c3", "second", nil}, {"02", "third", []string{"worker-2"}},
+		{"0199a1", "short", nil}}
 	for _, c := range []struct{ given, want, fails string }{
 		{given: "0199a1b", want: "0199a1b2"},
 		{given: "0199a1", want: "0199a1"}, // one's whole id, though others begin so
 		{given: "worker", want: "02"},
 		{given: "7", want: "7"},
 		{given: "02", want: "02"},
-		{given: "wor", fails: `"wor" is too short; give the whole id or name of the job, or at least its first 4 characters`},
+		{given: "wor",
+			fails: `"wor" is too short; give the whole id or name of the job, or at least its first 4 characters`},
 		{given: "", fails: "the job is empty"}, // an unset variable of a script
 		{given: "0199", fails: `"0199" matches 3 jobs: 0199a1b2 (first), 0199a1c3 (second), 0199a1 (short)`},
 	} {
@@ -199,9 +207,12 @@ func TestJobsByTheBeginningOfTheirIDs(t *testing.T) {
 	address := startServe(t, "--workers 1 --data-dir state")
 	var ids []string
 	for range 3 {
-		ids = append(ids, strings.TrimSpace(succeed(t, "submit --wait --quiet --data g/data.csv --k 2 --algorithm kmeans --server "+address)))
+		ids = append(ids,
+			strings.TrimSpace(succeed(t, "submit --wait --quiet --data g/data.csv --k 2 --algorithm kmeans --server "+
+				address)))
 	}
-	if out := succeed(t, "list --limit 2 --server "+address); strings.Count(out, "\n") != 3 || !strings.Contains(out, ids[2]) || strings.Contains(out, ids[0]) {
+	if out := succeed(t, "list --limit 2 --server "+address); strings.Count(out, "\n") != 3 ||
+		!strings.Contains(out, ids[2]) || strings.Contains(out, ids[0]) {
 		t.Errorf("list --limit 2: %s", out)
 	}
 	beginning := ids[0][:len(ids[0])-1]
@@ -211,10 +222,12 @@ func TestJobsByTheBeginningOfTheirIDs(t *testing.T) {
 		}
 	}
 	succeed(t, "predict --job "+beginning+" --data g/data.csv --server "+address)
-	if r := invoke(t, "delete "+beginning+" "+ids[1][:minPrefix]+" --server "+address); r.code != 2 || !strings.Contains(r.stderr, "matches 3") {
+	if r := invoke(t, "delete "+beginning+" "+ids[1][:minPrefix]+" --server "+address); r.code != 2 ||
+		!strings.Contains(r.stderr, "matches 3") {
 		t.Errorf("an ambiguous delete: exit code %d, %s", r.code, r.stderr)
 	}
-	if out := succeed(t, "delete "+beginning+" "+ids[1]+" --server "+address); out != ids[0]+": deleted\n"+ids[1]+": deleted\n" {
+	if out := succeed(t, "delete "+beginning+" "+ids[1]+" --server "+address); out != ids[0]+": deleted\n"+ids[1]+
+		": deleted\n" {
 		t.Errorf("delete says %q", out)
 	}
 	if out := succeed(t, "list --server "+address); strings.Count(out, "\n") != 2 {
@@ -224,8 +237,10 @@ func TestJobsByTheBeginningOfTheirIDs(t *testing.T) {
 
 // The help of run fits two screens; --help-all has every option.
 func TestHelpOfRunFitsTwoScreens(t *testing.T) {
-	short, all := succeed(t, "run --help"), succeed(t, "run --help-all")
-	if lines := strings.Count(short, "\n"); lines > 80 || !strings.Contains(short, "--help-all") || strings.Contains(short, "--coef0") {
+	short := succeed(t, "run --help")
+	all := succeed(t, "run --help-all")
+	if lines := strings.Count(short, "\n"); lines > 80 || !strings.Contains(short, "--help-all") ||
+		strings.Contains(short, "--coef0") {
 		t.Errorf("the short help has %d lines:\n%s", lines, short)
 	}
 	for _, flag := range []string{"--data", "--coef0", "--folds", "--tls-ca", "--sample-constraints"} {

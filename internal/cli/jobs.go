@@ -23,21 +23,22 @@ import (
 )
 
 func (a *app) getCommand() *cobra.Command {
-	return a.remoteIDCommand("get JOB", "Show one job", "job", jobID, func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
-		request := &cleavev1.GetJobRequest{JobId: jobID}
-		response, err := c.Jobs.GetJob(ctx, request)
-		if wire.Reason(err) == "BLOBS_UNAVAILABLE" { // only the spec is there
-			request.WithoutSpec = true
-			response, err = c.Jobs.GetJob(ctx, request)
-		}
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return report.PrintMessage(a.stdout, response)
-		}
-		return a.printJob(ctx, c, response.GetJob(), response.GetSpec())
-	})
+	return a.remoteIDCommand("get JOB", "Show one job", "job", jobID,
+		func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
+			request := &cleavev1.GetJobRequest{JobId: jobID}
+			response, err := c.Jobs.GetJob(ctx, request)
+			if wire.Reason(err) == "BLOBS_UNAVAILABLE" { // only the spec is there
+				request.WithoutSpec = true
+				response, err = c.Jobs.GetJob(ctx, request)
+			}
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return report.PrintMessage(a.stdout, response)
+			}
+			return a.printJob(ctx, c, response.GetJob(), response.GetSpec())
+		})
 }
 
 func (a *app) cancelCommand() *cobra.Command {
@@ -57,7 +58,9 @@ func (a *app) cancelCommand() *cobra.Command {
 	cmd, set := argsCommand("cancel JOB", "Stop a job", func(ctx context.Context, args []string) error {
 		switch {
 		case requestID == "":
-			return a.onJob(ctx, server, args, func(c *client.Client, jobID string) error { return cancel(ctx, c, jobID) })
+			return a.onJob(ctx, server, args, func(c *client.Client, jobID string) error {
+				return cancel(ctx, c, jobID)
+			})
 		case len(args) > 0:
 			return shell.Usage("unexpected argument %q: give a job or --request-id", args[0])
 		}
@@ -82,7 +85,8 @@ func jobOfRequest(ctx context.Context, c *client.Client, requestID string) (stri
 	case err != nil:
 		return "", err
 	case len(jobs) == 2:
-		return "", fault.Invalid("AMBIGUOUS_REQUEST_ID", "%s of %s and %s of %s have the request id %q; give the id of one of them",
+		return "", fault.Invalid("AMBIGUOUS_REQUEST_ID",
+			"%s of %s and %s of %s have the request id %q; give the id of one of them",
 			jobs[0].GetJobId(), jobs[0].GetOwner(), jobs[1].GetJobId(), jobs[1].GetOwner(), requestID)
 	case len(jobs) == 1:
 		return jobs[0].GetJobId(), nil
@@ -135,27 +139,29 @@ func (a *app) listCommand() *cobra.Command {
 	request := &cleavev1.ListJobsRequest{}
 	var since shell.Duration
 	oldest := false
-	cmd := a.remoteCommand("list", "List jobs, newest first", func(ctx context.Context, c *client.Client, asJSON bool) error {
-		if state.String() != "" {
-			request.States = []cleavev1.JobState{cleavev1.JobState(cleavev1.JobState_value["JOB_STATE_"+strings.ToUpper(state.String())])}
-		}
-		if since > 0 {
-			request.CreatedFrom = timestamppb.New(time.Now().Add(-time.Duration(since)))
-		}
-		if oldest {
-			request.Order = cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST
-		}
-		jobs, err := c.AllJobs(ctx, request, limit.Whole())
-		return printList(a, asJSON, &cleavev1.ListJobsResponse{Jobs: jobs}, jobs, err,
-			"JOB\tNAME\tSTATE\tITERATIONS\tOBJECTIVE\tCREATED", func(j *cleavev1.Job) []any {
-				objective := ""
-				if j.GetObjectiveName() != "" {
-					objective = text.Brief(j.GetObjective())
-				}
-				return []any{j.GetJobId(), j.GetDisplayName(), report.ShortName(j.GetState()),
-					j.GetIterations(), objective, report.FormatTime(j.GetCreateTime())}
-			})
-	})
+	cmd := a.remoteCommand("list", "List jobs, newest first",
+		func(ctx context.Context, c *client.Client, asJSON bool) error {
+			if state.String() != "" {
+				request.States = []cleavev1.JobState{
+					cleavev1.JobState(cleavev1.JobState_value["JOB_STATE_"+strings.ToUpper(state.String())])}
+			}
+			if since > 0 {
+				request.CreatedFrom = timestamppb.New(time.Now().Add(-time.Duration(since)))
+			}
+			if oldest {
+				request.Order = cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST
+			}
+			jobs, err := c.AllJobs(ctx, request, limit.Whole())
+			return printList(a, asJSON, &cleavev1.ListJobsResponse{Jobs: jobs}, jobs, err,
+				"JOB\tNAME\tSTATE\tITERATIONS\tOBJECTIVE\tCREATED", func(j *cleavev1.Job) []any {
+					objective := ""
+					if j.GetObjectiveName() != "" {
+						objective = text.Brief(j.GetObjective())
+					}
+					return []any{j.GetJobId(), j.GetDisplayName(), report.ShortName(j.GetState()),
+						j.GetIterations(), objective, report.FormatTime(j.GetCreateTime())}
+				})
+		})
 	cmd.Flags().Var(state, "state", "only jobs in this state")
 	cmd.Flags().Var(limit, "limit", "at most `N` jobs; 0 for all")
 	cmd.Flags().StringVar(&request.Owner, "owner", "", "only jobs of this owner; administrators see all jobs")
@@ -169,12 +175,13 @@ func (a *app) listCommand() *cobra.Command {
 func (a *app) deleteCommand() *cobra.Command {
 	var server string
 	var asJSON bool
-	cmd, set := argsCommand("delete JOB...", "Delete jobs that have ended", func(ctx context.Context, args []string) error {
-		if len(args) == 0 {
-			return shell.Usage("the job is missing; give the id of one or several after the command")
-		}
-		return a.onServer(server, func(c *client.Client) error { return a.deleteJobs(ctx, c, args, asJSON) })
-	})
+	cmd, set := argsCommand("delete JOB...", "Delete jobs that have ended",
+		func(ctx context.Context, args []string) error {
+			if len(args) == 0 {
+				return shell.Usage("the job is missing; give the id of one or several after the command")
+			}
+			return a.onServer(server, func(c *client.Client) error { return a.deleteJobs(ctx, c, args, asJSON) })
+		})
 	addServerFlag(set, &server)
 	addJSONFlag(set, &asJSON)
 	return cmd
@@ -208,9 +215,10 @@ func (a *app) deleteJobs(ctx context.Context, c *client.Client, given []string, 
 func (a *app) watchCommand() *cobra.Command {
 	var after uint32
 	const short = "Print the events of a job until it ends; the exit code tells how"
-	cmd := a.remoteIDCommand("watch JOB", short, "job", jobID, func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
-		return a.watch(ctx, c, jobID, after, asJSON)
-	})
+	cmd := a.remoteIDCommand("watch JOB", short, "job", jobID,
+		func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
+			return a.watch(ctx, c, jobID, after, asJSON)
+		})
 	cmd.Flags().Uint32Var(&after, "after", 0, "print only events with sequence numbers above `N`")
 	cmd.Flags().Lookup("json").Usage = "print every event as one line of JSON"
 	return cmd
@@ -246,7 +254,8 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 
 // stillRunning returns the error for a user who stops watching a job: the job continues, and how to get back to it.
 func stillRunning(what, jobID string) error {
-	return shell.Canceled("%s; job %s continues. Watch it: cleave watch %s. Fetch its result: cleave result %s. Stop it: cleave cancel %s", what, jobID, jobID, jobID, jobID)
+	return shell.Canceled("%s; job %s continues. Watch it: cleave watch %s. Fetch its result: cleave result %s. Stop "+
+		"it: cleave cancel %s", what, jobID, jobID, jobID, jobID)
 }
 
 type submitFlags struct {
@@ -271,7 +280,8 @@ func (a *app) submitCommand() (cmd *cobra.Command) {
 // it prints the job instead, at the end. With --wait, how the job ended is the error.
 func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 	if flags.job.DropsRows() && !flags.job.IsTable() {
-		return shell.Usage("submit does not support --missing drop for this format, because the dropped rows would not be known when the result is fetched; use cleave run --server")
+		return shell.Usage("submit does not support --missing drop for this format, because the dropped rows would " +
+			"not be known when the result is fetched; use cleave run --server")
 	}
 	if flags.requestID == "" && flags.job.Given("request-id") {
 		return errEmptyRequestID()

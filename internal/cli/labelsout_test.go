@@ -16,7 +16,8 @@ func TestLabelsOnStandardOutput(t *testing.T) {
 	if piped, file := succeed(t, run+"-"), clitest.Read(t, "folder/labels.csv"); piped != file {
 		t.Errorf("on standard output:\n%s\nin the folder:\n%s", piped, file)
 	}
-	for command, want := range map[string]string{"predict --model folder --data people.csv": "id,label", "report folder": "<!DOCTYPE html>"} {
+	for command, want := range map[string]string{"predict --model folder --data people.csv": "id,label",
+		"report folder": "<!DOCTYPE html>"} {
 		if out := succeed(t, command+" --out -"); !strings.Contains(strings.SplitN(out, "\n", 8)[0]+out[:40], want) {
 			t.Errorf("%s --out - writes %.80q", command, out)
 		}

@@ -25,7 +25,8 @@ import (
 func (a *app) loginCommand() *cobra.Command {
 	var server string
 	var fromStdin bool
-	const use, short = "login --server HOST:PORT [--tls DIR] [--token-stdin]", "Store the address of a coordinator and credentials, so that later commands need no flags"
+	const use, short = "login --server HOST:PORT [--tls DIR] [--token-stdin]",
+		"Store the address of a coordinator and credentials, so that later commands need no flags"
 	cmd, set := flagsCommand(use, short, func(ctx context.Context) error { return a.login(ctx, server, fromStdin) })
 	addServerFlag(set, &server)
 	set.BoolVar(&fromStdin, "token-stdin", false, "read a token from standard input, and store it")
@@ -115,40 +116,42 @@ func (a *app) logoutCommand() *cobra.Command {
 		}
 		return a.printf("deleted the login %s\n", gone)
 	})
-	set.StringVar(&name, "context", "", "`NAME` of the login to delete (default $"+contextVariable+", or the current one)")
+	set.StringVar(&name, "context", "", "`NAME` of the login to delete (default $"+contextVariable+
+		", or the current one)")
 	return cmd
 }
 
 func (a *app) contextsCommand() *cobra.Command {
-	cmd, _ := argsCommand("contexts [use NAME]", "List the logins, or select the one that commands use", func(_ context.Context, args []string) error {
-		known, err := a.loadContexts()
-		if err != nil {
-			return err
-		}
-		switch {
-		case len(args) == 0 && len(known.All) == 0:
-			a.warn("there are no logins; cleave login --server HOST:PORT stores one")
-			return nil
-		case len(args) == 0:
-			for _, name := range slices.Sorted(maps.Keys(known.All)) {
-				mark := " "
-				if name == cmp.Or(a.env(contextVariable), known.Current) {
-					mark = "*"
-				}
-				if err := a.printf("%s %s  %s\n", mark, name, known.All[name].Server); err != nil {
-					return err
-				}
+	cmd, _ := argsCommand("contexts [use NAME]", "List the logins, or select the one that commands use",
+		func(_ context.Context, args []string) error {
+			known, err := a.loadContexts()
+			if err != nil {
+				return err
 			}
-			return nil
-		case len(args) != 2 || args[0] != "use":
-			return shell.Usage("use cleave contexts, or cleave contexts use NAME")
-		}
-		if _, err := known.choose(args[1]); err != nil {
-			return err
-		}
-		known.Current = args[1]
-		return known.save()
-	})
+			switch {
+			case len(args) == 0 && len(known.All) == 0:
+				a.warn("there are no logins; cleave login --server HOST:PORT stores one")
+				return nil
+			case len(args) == 0:
+				for _, name := range slices.Sorted(maps.Keys(known.All)) {
+					mark := " "
+					if name == cmp.Or(a.env(contextVariable), known.Current) {
+						mark = "*"
+					}
+					if err := a.printf("%s %s  %s\n", mark, name, known.All[name].Server); err != nil {
+						return err
+					}
+				}
+				return nil
+			case len(args) != 2 || args[0] != "use":
+				return shell.Usage("use cleave contexts, or cleave contexts use NAME")
+			}
+			if _, err := known.choose(args[1]); err != nil {
+				return err
+			}
+			known.Current = args[1]
+			return known.save()
+		})
 	return cmd
 }
 

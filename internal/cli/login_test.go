@@ -28,7 +28,9 @@ func TestAddressesWithoutAPort(t *testing.T) {
 
 // login adds the port as other commands do, so that what it stores is for the same server.
 func TestLoginAddsThePort(t *testing.T) {
-	r := invokeIn(t.Context(), "login --server 127.9.9.9", func(name string) string { return map[string]string{configVariable: t.TempDir()}[name] })
+	r := invokeIn(t.Context(), "login --server 127.9.9.9", func(name string) string {
+		return map[string]string{configVariable: t.TempDir()}[name]
+	})
 	if r.code != 75 || !strings.Contains(r.stderr, "the coordinator at 127.9.9.9:7400 does not answer") {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}
@@ -56,7 +58,8 @@ func TestLoginWithoutAToken(t *testing.T) {
 	env := func(name string) string { return map[string]string{configVariable: t.TempDir()}[name] }
 	for _, stdin := range []string{"", "\n"} {
 		var stderr strings.Builder
-		code := Main(t.Context(), []string{"login", "--server", "h", "--token-stdin"}, strings.NewReader(stdin), &strings.Builder{}, &stderr, env)
+		code := Main(t.Context(), []string{"login", "--server", "h", "--token-stdin"}, strings.NewReader(stdin),
+			&strings.Builder{}, &stderr, env)
 		if code != 2 || !strings.HasSuffix(stderr.String(), "the first line of standard input has no token\n") {
 			t.Errorf("%q: exit code %d, %q", stdin, code, stderr.String())
 		}
@@ -65,9 +68,11 @@ func TestLoginWithoutAToken(t *testing.T) {
 
 // CLEAVE_CONTEXT names the login for the commands that manage logins, too.
 func TestLoginOfTheEnvironment(t *testing.T) {
-	dir, address := t.TempDir(), startServe(t, "--workers 1")
+	dir := t.TempDir()
+	address := startServe(t, "--workers 1")
 	env := func(name string) string { return map[string]string{configVariable: dir, contextVariable: "test"}[name] }
-	clitest.Write(t, filepath.Join(dir, "contexts.json"), `{"contexts": {"prod": {"server": "h:1"}, "test": {"server": "h:2"}}, "current": "prod"}`)
+	clitest.Write(t, filepath.Join(dir, "contexts.json"),
+		`{"contexts": {"prod": {"server": "h:1"}, "test": {"server": "h:2"}}, "current": "prod"}`)
 	for _, c := range []struct{ args, want string }{
 		{"contexts", "  prod  h:1\n* test  h:2\n"},
 		{"logout", "deleted the login test\n"},
@@ -99,7 +104,8 @@ func TestLoginsWithoutAHome(t *testing.T) {
 
 // A complete --server needs no login, so that one that is wrong does not matter.
 func TestServerWithoutALogin(t *testing.T) {
-	dir, wrong := t.TempDir(), ""
+	dir := t.TempDir()
+	wrong := ""
 	env := func(name string) string { return map[string]string{configVariable: dir, contextVariable: wrong}[name] }
 	const workers = "workers --server 127.0.0.1:1"
 	for _, c := range []struct{ file, name, want string }{
@@ -108,7 +114,8 @@ func TestServerWithoutALogin(t *testing.T) {
 	} {
 		clitest.Write(t, filepath.Join(dir, "contexts.json"), c.file)
 		wrong = c.name
-		if r := invokeIn(t.Context(), workers, env); r.code != 75 || !strings.Contains(r.stderr, c.want) || !strings.Contains(r.stderr, "does not answer") {
+		if r := invokeIn(t.Context(), workers, env); r.code != 75 || !strings.Contains(r.stderr, c.want) ||
+			!strings.Contains(r.stderr, "does not answer") {
 			t.Errorf("%s, %q: exit code %d, %q", c.file, c.name, r.code, r.stderr)
 		}
 		for _, args := range []string{"workers", workers + " --context prod"} {

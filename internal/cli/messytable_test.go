@@ -17,7 +17,9 @@ func messy() string {
 	for row := range 60 {
 		kind := float64(row % 2)
 		c := math.Round(10*(10+8*kind+float64(row*7%5)/3)) / 10
-		celsius, income, weight := fmt.Sprintf("%.1f", c), fmt.Sprint(30_000+20_000*row%2+row*row%900), fmt.Sprintf("%.2f", 5+9*kind+float64(row*row%11)/7)
+		celsius := fmt.Sprintf("%.1f", c)
+		income := fmt.Sprint(30_000 + 20_000*row%2 + row*row%900)
+		weight := fmt.Sprintf("%.2f", 5+9*kind+float64(row*row%11)/7)
 		switch {
 		case row%9 == 4:
 			income = "-9999"
@@ -26,7 +28,8 @@ func messy() string {
 		case row%8 == 1:
 			weight = ""
 		}
-		fmt.Fprintf(&b, "%d,%s,%.1f,%s,%s,EUR,0%d,2024-05-%02d\n", row+1, celsius, 1.8*c+32, income, weight, 1000+row%2, row%28+1)
+		fmt.Fprintf(&b, "%d,%s,%.1f,%s,%s,EUR,0%d,2024-05-%02d\n", row+1, celsius, 1.8*c+32, income, weight,
+			1000+row%2, row%28+1)
 	}
 	b.WriteString("Total,900,,,,,,\n")
 	return b.String()
@@ -40,10 +43,14 @@ func TestTableAsItComes(t *testing.T) {
 		t.Fatalf("exit code %d: %s", r.code, r.stderr)
 	}
 	for _, said := range []string{
-		`the last row is left out: column "nr" calls it "Total"; --keep-last-row`, `column "nr" is left out: it counts the rows from 1; --keep nr`,
-		`column "fahrenheit" (of "celsius") is left out: a copy`, `column "currency" is left out: it is the same in all rows; --keep currency`,
-		`cells with -9999 are read as missing; --keep income`, `column "weight": a cell is not a number and is read as missing: "broken" on line 23; --categorical weight`,
-		`column "zip" has 2 categories: "01000", "01001"`, `column "since" is left out: it holds dates; --dates numbers`, `are filled from similar rows; --missing`,
+		`the last row is left out: column "nr" calls it "Total"; --keep-last-row`,
+		`column "nr" is left out: it counts the rows from 1; --keep nr`,
+		`column "fahrenheit" (of "celsius") is left out: a copy`,
+		`column "currency" is left out: it is the same in all rows; --keep currency`,
+		`cells with -9999 are read as missing; --keep income`,
+		`column "weight": a cell is not a number and is read as missing: "broken" on line 23; --categorical weight`,
+		`column "zip" has 2 categories: "01000", "01001"`,
+		`column "since" is left out: it holds dates; --dates numbers`, `are filled from similar rows; --missing`,
 	} {
 		if strings.Count(r.stderr, said) != 1 {
 			t.Errorf("%q is said %d times:\n%s", said, strings.Count(r.stderr, said), r.stderr)
@@ -60,11 +67,13 @@ func TestTableAsItComes(t *testing.T) {
 	}
 	again := strings.Split(strings.TrimSpace(succeed(t, "predict --model found --data messy.csv")), "\n")
 	for at := range labels {
-		if got, want := strings.Split(again[at], ","), strings.Split(labels[at], ","); got[0] != want[0] || got[1] != want[1] {
+		if got, want := strings.Split(again[at], ","), strings.Split(labels[at], ","); got[0] != want[0] ||
+			got[1] != want[1] {
 			t.Errorf("line %d: predicted %s, clustered %s", at, again[at], labels[at])
 		}
 	}
-	r = invoke(t, "run --quiet --k 2 --seed 1 --algorithm kmeans --scale zscore --data messy.csv --keep nr,fahrenheit,currency --dates numbers --ignore weight,zip,income --keep-last-row --missing drop")
+	r = invoke(t, "run --quiet --k 2 --seed 1 --algorithm kmeans --scale zscore --data messy.csv --keep "+
+		"nr,fahrenheit,currency --dates numbers --ignore weight,zip,income --keep-last-row --missing drop")
 	if r.code == 0 || !strings.Contains(r.stderr, `line 62, column "nr": "Total" is not a number`) {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}

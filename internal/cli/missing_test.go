@@ -109,26 +109,38 @@ func TestDroppedRowsMakeNoDifference(t *testing.T) {
 	g.write(t, "start.csv", g.labels(t, "g/truth.csv", "-1"))
 	const lost = 23
 	for _, c := range []struct{ small, large, with string }{
-		{"--algorithm kernel-kmeans --truth g/truth.csv --constraints g/constraints.csv", "--algorithm kernel-kmeans --truth big/truth.csv --constraints big/constraints.csv", ", and with them 3 constraints"},
-		{"--algorithm kernel-kmeans --truth g/truth.csv --score-on g/on.csv --seeds seeds.csv", "--algorithm kernel-kmeans --truth big/truth.csv --score-on big/on.csv --seeds big/seeds.csv", ", and with them 1 seed"},
-		{"--algorithm kernel-kmeans --weights g/w.csv --kernel linear", "--algorithm kernel-kmeans --weights big/w.csv --kernel linear", ""},
-		{"--algorithm kernel-kmeans --init labels:g/truth.csv --max-iterations 1", "--algorithm kernel-kmeans --init labels:big/start.csv --max-iterations 1", ""},
-		{"--algorithm mpc-kmeans --constraints g/constraints.csv", "--algorithm mpc-kmeans --constraints big/constraints.csv", ", and with them 3 constraints"},
+		{"--algorithm kernel-kmeans --truth g/truth.csv --constraints g/constraints.csv",
+			"--algorithm kernel-kmeans --truth big/truth.csv --constraints big/constraints.csv",
+			", and with them 3 constraints"},
+		{"--algorithm kernel-kmeans --truth g/truth.csv --score-on g/on.csv --seeds seeds.csv",
+			"--algorithm kernel-kmeans --truth big/truth.csv --score-on big/on.csv --seeds big/seeds.csv",
+			", and with them 1 seed"},
+		{"--algorithm kernel-kmeans --weights g/w.csv --kernel linear",
+			"--algorithm kernel-kmeans --weights big/w.csv --kernel linear", ""},
+		{"--algorithm kernel-kmeans --init labels:g/truth.csv --max-iterations 1",
+			"--algorithm kernel-kmeans --init labels:big/start.csv --max-iterations 1", ""},
+		{"--algorithm mpc-kmeans --constraints g/constraints.csv",
+			"--algorithm mpc-kmeans --constraints big/constraints.csv", ", and with them 3 constraints"},
 	} {
 		t.Run(c.small, func(t *testing.T) {
-			few, all := t.TempDir(), t.TempDir()
+			few := t.TempDir()
+			all := t.TempDir()
 			succeed(t, "run --quiet --name x --data g/data.csv --k 3 --seed 3 --out "+few+" "+c.small)
-			r := invoke(t, "run --quiet --name x --missing drop --data big/data.csv --k 3 --seed 3 --out "+all+" "+c.large)
+			r := invoke(t, "run --quiet --name x --missing drop --data big/data.csv --k 3 --seed 3 --out "+all+" "+
+				c.large)
 			said := fmt.Sprintf("left out %d of 113 rows (with missing values)%s", lost, c.with)
 			if r.code != 0 || r.stderr != "cleave: "+said+"\n" {
 				t.Fatalf("exit code %d: %s", r.code, r.stderr)
 			}
-			if got, want := labelColumns(clitest.Read(t, all+"/labels.csv")), g.labels(t, few+"/labels.csv", "-1"); got != want {
+			if got, want := labelColumns(clitest.Read(t, all+"/labels.csv")), g.labels(t, few+"/labels.csv",
+				"-1"); got != want {
 				t.Errorf("labels.csv is %s", got)
 			}
-			want, got := answer(t, clitest.Read(t, few+"/result.json")), answer(t, clitest.Read(t, all+"/result.json"))
+			want := answer(t, clitest.Read(t, few+"/result.json"))
+			got := answer(t, clitest.Read(t, all+"/result.json"))
 			want.Recipe = got.GetRecipe() // which has what stands in for missing values, or drops them
-			want.DroppedRows, want.Warnings = lost, append(want.Warnings, &cleavev1.Notice{Reason: "MISSING_ROWS", Message: said})
+			want.DroppedRows = lost
+			want.Warnings = append(want.Warnings, &cleavev1.Notice{Reason: "MISSING_ROWS", Message: said})
 			if !proto.Equal(got, want) {
 				t.Errorf("got\n%+v\nwant\n%+v", got, want)
 			}
@@ -137,13 +149,15 @@ func TestDroppedRowsMakeNoDifference(t *testing.T) {
 			}
 		})
 	}
-	if out := succeed(t, "plan --missing drop --data big/data.csv --k 3 --algorithm kernel-kmeans"); !strings.Contains(out, "90 x 90") {
+	if out := succeed(t, "plan --missing drop --data big/data.csv --k 3 --algorithm kernel-kmeans"); !strings.Contains(
+		out, "90 x 90") {
 		t.Errorf("plan: %s", out)
 	}
 	// predict drops the same rows.
 	succeed(t, "run --quiet --missing drop --data big/data.csv --k 3 --algorithm kernel-kmeans --out o")
 	succeed(t, "run --quiet --data g/data.csv --k 3 --algorithm kernel-kmeans --out few")
-	if got := labelColumns(succeed(t, "predict --model o --trained-on big/data.csv --data g/data.csv")); got != labelColumns(clitest.Read(t, "few/labels.csv")) {
+	if got := labelColumns(succeed(t, "predict --model o --trained-on big/data.csv --data g/data.csv")); got !=
+		labelColumns(clitest.Read(t, "few/labels.csv")) {
 		t.Errorf("predicted %s", got)
 	}
 }
@@ -158,8 +172,10 @@ func TestRowsWithoutDirection(t *testing.T) {
 	for _, c := range []struct{ args, whole, reduced, labels, said string }{
 		{"--algorithm kmeans --geometry spherical", "whole.svm", "reduced.svm", "%d,-1,%d,-1,%d,-1,%d",
 			"left out 3 of 7 rows (1 with missing values, 2 all zero, without a direction)"},
-		{"--algorithm hmrf-kmeans --distortion cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out 2 of 6 rows (all zero, without a direction)"},
-		{"--kernel cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out 2 of 6 rows (all zero, without a direction)"},
+		{"--algorithm hmrf-kmeans --distortion cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d",
+			"left out 2 of 6 rows (all zero, without a direction)"},
+		{"--kernel cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d",
+			"left out 2 of 6 rows (all zero, without a direction)"},
 	} {
 		if r := invoke(t, "run --quiet --k 2 "+c.args+" --data "+c.whole); r.code != 2 {
 			t.Errorf("%s: exit code %d, %s", c.args, r.code, r.stderr)
@@ -180,7 +196,9 @@ func TestRowsWithoutDirection(t *testing.T) {
 		}
 	}
 	// Where directions are not compared, rows of zeros are kept.
-	if d := readResult(t, succeed(t, "run --quiet --json --missing drop --k 2 --algorithm kmeans --data whole.csv")); d.Rows != 6 || d.DroppedRows != 0 {
+	if d := readResult(t,
+		succeed(t, "run --quiet --json --missing drop --k 2 --algorithm kmeans --data whole.csv")); d.Rows != 6 ||
+		d.DroppedRows != 0 {
 		t.Errorf("%d points, without %d", d.Rows, d.DroppedRows)
 	}
 }
@@ -194,23 +212,30 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		"l.csv":     "index,label\n0,0\n1,9\n2,5\n",
 		"on.csv":    "index\n1\n",
 		"truth.csv": "index,label\n0,0\n1,0\n2,1\n",
-		"far.yaml": "k: 2\nkernelKmeans: {}\nsupervision: {constraints: {inline: {columns: [{name: i, integers: {values: [0]}}, " +
+		"far.yaml": "k: 2\nkernelKmeans: {}\nsupervision: {constraints: {inline: {columns: [{name: i, integers: " +
+			"{values: [0]}}, " +
 			"{name: j, integers: {values: [3]}}, {name: kind, texts: {values: [must]}}]}}}\n",
-		"few.yaml": "k: 2\nkernelKmeans: {}\ninitialization: {start: START_LABELS, labels: {inline: {columns: [{name: label, integers: {values: [1, 1]}}]}}}\n",
-		"sum.csv":  "name,x,y\na,1,2\nb,3,4\nc,5,6\nTotal,9,12\n",
-		"id.yaml":  "k: 2\nkernelKmeans: {weights: {tableId: abc}}\n",
+		"few.yaml": "k: 2\nkernelKmeans: {}\ninitialization: {start: START_LABELS, labels: {inline: {columns: " +
+			"[{name: label, integers: {values: [1, 1]}}]}}}\n",
+		"sum.csv": "name,x,y\na,1,2\nb,3,4\nc,5,6\nTotal,9,12\n",
+		"id.yaml": "k: 2\nkernelKmeans: {weights: {tableId: abc}}\n",
 	})
 	for _, c := range []struct{ args, want string }{
-		{"--data gap.csv --missing error", `gap.csv, line 2, column "column 2": there is no value; fill it in, or use --missing auto, drop, mean or median`},
+		{"--data gap.csv --missing error",
+			`gap.csv, line 2, column "column 2": there is no value; fill it in, or use --missing auto, drop, ` +
+				`mean or median`},
 		{"--data gap.mtx", "--missing drop leaves rows with missing values out"},
 		{"--data none.csv --missing drop", "none.csv: no row is left: all 2 rows have missing values"},
-		{"--data zero.csv --missing drop --kernel cosine", "zero.csv: no row is left: all rows without missing values are zeros"},
+		{"--data zero.csv --missing drop --kernel cosine",
+			"zero.csv: no row is left: all rows without missing values are zeros"},
 		{"--data gap.csv --missing drop --init labels:l.csv", "l.csv: point 2 has label 5"},
-		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv", "all points that --score-on names were left out"},
+		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv",
+			"all points that --score-on names were left out"},
 		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},
 		{"--data gap.csv --missing drop -f few.yaml", "labels: the table has 2 rows for 3 points"},
 		{"--data gap.csv --missing drop -f id.yaml", "the weights are a table of the coordinator; give them as a file"},
-		{"--data sum.csv -f id.yaml", "Cleave left out 1 of 4 rows (with totals) and numbered the others anew, but the weights are a table of the coordinator; give them as a file"},
+		{"--data sum.csv -f id.yaml", "Cleave left out 1 of 4 rows (with totals) and numbered the others anew, but " +
+			"the weights are a table of the coordinator; give them as a file"},
 	} {
 		r := invoke(t, "run --quiet --k 2 --out o "+c.args)
 		if r.code != 2 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {

@@ -24,7 +24,8 @@ func TestColumnsThatNoTableHas(t *testing.T) {
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[place](&b)
 	for i := range 20 {
-		row := place{Name: string(rune('a' + i)), X: float64(100*(i%2) + i), Shape: []byte{0xFF, byte(i)}, Track: []float64{1}}
+		row := place{Name: string(rune('a' + i)), X: float64(100*(i%2) + i), Shape: []byte{0xFF, byte(i)},
+			Track: []float64{1}}
 		if _, err := w.Write([]place{row}); err != nil {
 			t.Fatal(err)
 		}
@@ -33,8 +34,10 @@ func TestColumnsThatNoTableHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	clitest.Write(t, "places.parquet", b.String())
-	for flags, want := range map[string]string{"": `column "track" is nested`, "--ignore track": `column "shape": "\xff\x00" is not a text`} {
-		if r := invoke(t, "run --data places.parquet --k 2 --out o "+flags); r.code != 2 || !strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, "--ignore") {
+	for flags, want := range map[string]string{"": `column "track" is nested`,
+		"--ignore track": `column "shape": "\xff\x00" is not a text`} {
+		if r := invoke(t, "run --data places.parquet --k 2 --out o "+flags); r.code != 2 ||
+			!strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, "--ignore") {
 			t.Errorf("%q: %+v", flags, r)
 		}
 	}

@@ -38,7 +38,8 @@ func (f *truthFlags) check() error {
 
 // loadTruth reads the truth about the points of a result, or returns nil if no file is named. The filter tells which
 // rows of the data file are points.
-func (a *app) loadTruth(f truthFlags, filter *jobflags.RowFilter, points int, naming table.Naming) (*jobflags.Truth, error) {
+func (a *app) loadTruth(f truthFlags, filter *jobflags.RowFilter, points int,
+	naming table.Naming) (*jobflags.Truth, error) {
 	t, err := jobflags.ReadTruth(format.Input{Path: f.file, Stdin: a.stdin}, f.scoreOn, filter.FileRows(points), naming)
 	if err != nil {
 		return nil, err
@@ -60,10 +61,14 @@ const onStdout = "-"
 
 // add declares the flags. quiet is the help of --quiet.
 func (f *outputFlags) add(set *pflag.FlagSet, quiet string) {
-	set.StringVar(&f.out, "out", "", "write labels.csv, report.html, result.json and the model into this `DIR`; - writes only labels, to standard output")
-	f.format = shell.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "format of the labels in --out; labels.csv is always written")
-	set.BoolVar(&f.join, "join", false, "also write the rows of the table with their labels, to joined.csv or to standard output")
-	set.StringVar(&f.saveGraph, "save-graph", "", "write the neighbor graph of --knn to this `FILE` (.csv or .mtx), for use as --graph")
+	set.StringVar(&f.out, "out", "", "write labels.csv, report.html, result.json and the model into this `DIR`; - "+
+		"writes only labels, to standard output")
+	f.format = shell.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format",
+		"format of the labels in --out; labels.csv is always written")
+	set.BoolVar(&f.join, "join", false,
+		"also write the rows of the table with their labels, to joined.csv or to standard output")
+	set.StringVar(&f.saveGraph, "save-graph", "",
+		"write the neighbor graph of --knn to this `FILE` (.csv or .mtx), for use as --graph")
 	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
 	set.BoolVar(&f.quiet, "quiet", false, quiet)
 }
@@ -193,7 +198,8 @@ func (a *app) printResult(p *printout, f *outputFlags) error {
 		return err
 	}
 	if f.out == "" && !f.quiet {
-		a.notify("nothing was written; --out DIR writes the label of each row, a report, and a model for cleave predict")
+		a.notify("nothing was written; --out DIR writes the label of each row, a report, and a model for " +
+			"cleave predict")
 	}
 	return nil
 }

@@ -26,9 +26,11 @@ func halves(t *testing.T) {
 // noise, so that no threshold would separate them.
 func TestAPictureIsSegmented(t *testing.T) {
 	halves(t)
-	const job = "run --graph g/edges.csv --k 2 --objective normalized-cut --constraints g/constraints.csv --truth p/truth.csv " +
+	const job = "run --graph g/edges.csv --k 2 --objective normalized-cut --constraints g/constraints.csv --truth " +
+		"p/truth.csv " +
 		"--init random --restarts 20 --quiet --out r --json"
-	if d := readResult(t, succeed(t, job)); d.Evaluation.GetNmi() != 1 || d.Constraints.Satisfied != d.Constraints.Total || d.Constraints.Total == 0 {
+	if d := readResult(t, succeed(t, job)); d.Evaluation.GetNmi() != 1 ||
+		d.Constraints.Satisfied != d.Constraints.Total || d.Constraints.Total == 0 {
 		t.Errorf("scores %+v, constraints %+v", d.Evaluation, d.Constraints)
 	}
 }
@@ -66,7 +68,9 @@ func TestEdgesEndWithTheContext(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	succeed(t, "generate picture --out p")
-	if r := invokeIn(ctx, "generate image-affinity p/picture.png --out g", func(string) string { return "" }); r.code != 130 {
+	if r := invokeIn(ctx, "generate image-affinity p/picture.png --out g", func(string) string {
+		return ""
+	}); r.code != 130 {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}
 	if _, err := os.Stat("g/edges.csv"); !os.IsNotExist(err) {
@@ -88,12 +92,15 @@ func TestAffinityFiles(t *testing.T) {
 	if err != nil || graph.N != 600 {
 		t.Fatalf("%v, %v", graph, err)
 	}
-	if got := clitest.Read(t, "g/picture.csv"); !strings.HasPrefix(got, "width,height,radius,sigma_position,sigma_gray\n30,20,5,2.5,") {
+	if got := clitest.Read(t, "g/picture.csv"); !strings.HasPrefix(got,
+		"width,height,radius,sigma_position,sigma_gray\n30,20,5,2.5,") {
 		t.Errorf("picture.csv is %q", got)
 	}
 	// Two boxes of 5 x 5: all pairs of 50 pixels, or two chains of 24 must-links and 25 cannot-links.
 	for args, want := range map[string]int{"--all-pairs": 1225, "--constraint-weight 2.5": 73} {
-		succeed(t, "generate image-affinity p/picture.png --constraint-boxes p/boxes.csv --radius 1 --sigma-gray 20 --out a "+args)
+		succeed(t,
+			"generate image-affinity p/picture.png --constraint-boxes p/boxes.csv --radius 1 --sigma-gray 20 --out a "+
+				args)
 		_, constraints, err := format.LoadTable("a/constraints.csv", table.Constraints, 600)
 		if err != nil || len(constraints) != want {
 			t.Errorf("%s: %d constraints, %v; want %d", args, len(constraints), err, want)
@@ -124,25 +131,33 @@ func TestBadPictureCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"generate picture":                                                             "the output folder is missing; give --out DIR",
-		"generate picture --width 7 --out g":                                           `--width is "7"`,
-		"generate picture --width 4194304 --out g":                                     "at most 4194304 in all",
-		"generate picture --noise -1 --out g":                                          "it must be at least 0",
-		"generate image-affinity --out g":                                              "the picture is missing",
-		"generate image-affinity p/picture.png":                                        "the output folder is missing; give --out DIR",
-		"generate image-affinity text.png --out g":                                     "text.png: the file is not a picture in a supported format; use PNG, JPEG or GIF",
-		"generate image-affinity cut.png --out g":                                      "cut.png: the PNG is damaged",
-		"generate image-affinity missing.png --out g":                                  "missing.png: the file cannot be read",
-		"generate image-affinity one.png --out g":                                      "one.png: a picture of one pixel",
-		"generate image-affinity p/picture.png --radius 0.5 --out g":                   "it must be at least 1",
-		"generate image-affinity p/picture.png --sigma-gray 0 --out g":                 "it must be greater than 0",
-		"generate image-affinity p/picture.png --all-pairs --out g":                    "require --constraint-boxes",
-		"generate image-affinity p/picture.png --constraint-boxes outside.csv --out g": "outside.csv, line 2: the box of 5 x 1 pixels at (4, 4) is not inside the picture of 8 x 8",
-		"generate image-affinity p/picture.png --constraint-boxes both.csv --out g":    "both.csv: box 1 gives the pixel (2, 2) the label 1",
+		"generate picture": "the output folder is " +
+			"missing; give --out DIR",
+		"generate picture --width 7 --out g":       `--width is "7"`,
+		"generate picture --width 4194304 --out g": "at most 4194304 in all",
+		"generate picture --noise -1 --out g":      "it must be at least 0",
+		"generate image-affinity --out g":          "the picture is missing",
+		"generate image-affinity p/picture.png": "the output folder is " +
+			"missing; give --out DIR",
+		"generate image-affinity text.png --out g": "text.png: the file is not a " +
+			"picture in a supported format; use PNG, JPEG or GIF",
+		"generate image-affinity cut.png --out g": "cut.png: the PNG is damaged",
+		"generate image-affinity missing.png --out g": "missing.png: the file " +
+			"cannot be read",
+		"generate image-affinity one.png --out g": "one.png: a picture " +
+			"of one pixel",
+		"generate image-affinity p/picture.png --radius 0.5 --out g":   "it must be at least 1",
+		"generate image-affinity p/picture.png --sigma-gray 0 --out g": "it must be greater than 0",
+		"generate image-affinity p/picture.png --all-pairs --out g":    "require --constraint-boxes",
+		"generate image-affinity p/picture.png --constraint-boxes outside.csv --out g": "outside.csv, line 2: the " +
+			"box of 5 x 1 pixels at (4, 4) is not inside the picture of 8 x 8",
+		"generate image-affinity p/picture.png --constraint-boxes both.csv --out g": "both.csv: box 1 gives the " +
+			"pixel (2, 2) the label 1",
 	} {
 		r := invoke(t, args)
 		if r.code != 2 || !strings.Contains(r.stderr, want) || strings.Count(r.stderr, "\n") != 1 || r.stdout != "" {
-			t.Errorf("%s: exit code %d\nstdout %q\nstderr %q\nwant exit code 2 and one line with %q", args, r.code, r.stdout, r.stderr, want)
+			t.Errorf("%s: exit code %d\nstdout %q\nstderr %q\nwant exit code 2 and one line with %q", args, r.code,
+				r.stdout, r.stderr, want)
 		}
 	}
 }

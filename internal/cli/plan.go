@@ -22,7 +22,8 @@ type planFlags struct {
 
 func (a *app) planCommand() (cmd *cobra.Command) {
 	f := &planFlags{}
-	cmd, f.job = a.jobCommand("plan", "Show how a job would run, here or on a coordinator, without running it", &f.server,
+	cmd, f.job = a.jobCommand("plan", "Show how a job would run, here or on a coordinator, without running it",
+		&f.server,
 		func(ctx context.Context) error { return a.plan(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the plan as JSON")

@@ -47,7 +47,8 @@ type predictFlags struct {
 
 func (a *app) predictCommand() *cobra.Command {
 	f := &predictFlags{}
-	cmd, set := flagsCommand("predict (--model DIR | --job ID) --data FILE", "Assign new points to the clusters of a run",
+	cmd, set := flagsCommand("predict (--model DIR | --job ID) --data FILE",
+		"Assign new points to the clusters of a run",
 		func(ctx context.Context) error { return a.predict(ctx, f) })
 	set.StringVar(&f.model, "model", "", "a `DIR` that cleave run --out wrote")
 	set.StringVar(&f.trainedOn, "trained-on", "", "the points of the run in this `FILE`, for a --model that needs them")
@@ -56,7 +57,8 @@ func (a *app) predictCommand() *cobra.Command {
 	addServerFlag(set, &f.server)
 	f.data = jobflags.AddNewPointsFlags(set)
 	f.data.Stdin = a.stdin
-	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label; class, distance, margin and confidence where the model has them) instead of standard output")
+	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label; class, distance, margin and "+
+		"confidence where the model has them) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
 	f.format = shell.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "the format of the labels")
 	return cmd
@@ -94,7 +96,8 @@ type predictor struct {
 // predict assigns new points to the clusters of a run and writes a label for each row of their file. Rows that the
 // model cannot use, such as all-zero rows if directions are compared, have the label -1.
 func (a *app) predict(ctx context.Context, flags *predictFlags) error {
-	if err := cmp.Or(flags.check(), jobflags.RefuseInput("--out", flags.out, "", flags.data.NamedFiles(""), flags.trainedOn, flags.weights)); err != nil {
+	if err := cmp.Or(flags.check(), jobflags.RefuseInput("--out", flags.out, "", flags.data.NamedFiles(""),
+		flags.trainedOn, flags.weights)); err != nil {
 		return err
 	}
 	if flags.job != "" {
@@ -114,7 +117,8 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 	if flags.trained != nil {
 		trained = flags.trained.NamedFiles("")
 	}
-	if err := jobflags.RefuseInput("--out", flags.out, "", trained, flags.recordedWeights, filepath.Join(flags.model, report.LabelsFile)); err != nil {
+	if err := jobflags.RefuseInput("--out", flags.out, "", trained, flags.recordedWeights,
+		filepath.Join(flags.model, report.LabelsFile)); err != nil {
 		return err
 	}
 	return a.assign(ctx, flags, p)
@@ -148,10 +152,12 @@ func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predic
 	if err != nil {
 		return err
 	}
-	rows := format.LabelRows{IDs: fresh.IDs().All(), Labels: fresh.Filter.Restore(found.Labels), Classes: predictor.classes}
+	rows := format.LabelRows{IDs: fresh.IDs().All(), Labels: fresh.Filter.Restore(found.Labels),
+		Classes: predictor.classes}
 	if scores := found.Rows; scores != nil {
 		restore := fresh.Filter.RestoreScores
-		rows.Distance, rows.Margin, rows.Confidence = restore(scores.Distance), restore(scores.Margin), restore(scores.Confidence)
+		rows.Distance, rows.Margin, rows.Confidence = restore(scores.Distance), restore(scores.Margin),
+			restore(scores.Confidence)
 	}
 	write := func(w io.Writer) error { return report.WriteLabelRows(w, labels, rows) }
 	if flags.out == "" || flags.out == onStdout {
@@ -160,7 +166,8 @@ func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predic
 	if err := format.WriteFile(flags.out, write); err != nil {
 		return err
 	}
-	return a.printf("%s: %s in %s\n", flags.out, text.Plural(len(found.Labels), "point"), text.Plural(predictor.clusters, "cluster"))
+	return a.printf("%s: %s in %s\n", flags.out, text.Plural(len(found.Labels), "point"),
+		text.Plural(predictor.clusters, "cluster"))
 }
 
 // folderPredictor opens the model in a folder.
@@ -181,7 +188,8 @@ func (a *app) folderPredictor(ctx context.Context, f *predictFlags) (*predictor,
 	if found {
 		a.warn("new points are compared with those of the run, %s; --trained-on gives another file", f.trainedOn)
 	}
-	p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(run.GetOrigin().GetSpec())
+	p.recipe = wire.Recipe(result.GetRecipe())
+	p.directions = wire.ComparesDirections(run.GetOrigin().GetSpec())
 	switch {
 	case unread == nil:
 		p.classes = labels.Classes
@@ -209,19 +217,23 @@ func (a *app) findTrained(ctx context.Context, f *predictFlags, origin *cleavev1
 	if len(data) == 0 || len(weights) > 1 || len(changed)+len(changedWeights) > 0 {
 		return false
 	}
-	f.trainedOn, f.recordedWeights = text.Join(data, "and"), strings.Join(weights, "")
+	f.trainedOn = text.Join(data, "and")
+	f.recordedWeights = strings.Join(weights, "")
 	return true
 }
 
 // openModel returns the predictor of a run in a folder, given its labels or why they cannot be read.
-func (a *app) openModel(ctx context.Context, f *predictFlags, result *cleavev1.Result, labels *report.Report, unread error) (*predictor, error) {
+func (a *app) openModel(ctx context.Context, f *predictFlags, result *cleavev1.Result, labels *report.Report,
+	unread error) (*predictor, error) {
 	switch {
 	case result.GetModel() == nil && (result.GetChoice() != nil || result.GetNeighborGraph() != nil):
 		return neighborPredictor(ctx, f, result, labels, unread)
 	case result.GetModel() == nil:
 		return a.kernelPredictor(ctx, f, result)
 	case f.trainedOn != "":
-		return nil, shell.Usage("--trained-on does not apply to %s: its model assigns new points without those of the run", f.model)
+		return nil,
+			shell.Usage("--trained-on does not apply to %s: its model assigns new points without those of the run",
+				f.model)
 	}
 	model, header, err := report.LoadModel(f.model, result)
 	if err != nil {
@@ -243,7 +255,8 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 	if err != nil {
 		return nil, err
 	}
-	spec, steps := response.GetSpec(), wire.Recipe(result.GetRecipe())
+	spec := response.GetSpec()
+	steps := wire.Recipe(result.GetRecipe())
 	p := &predictor{clusters: int(result.GetK())}
 	if spec.GetAuto() != nil || spec.GetKernelKmeans() != nil || spec.GetNeighborGraph() != nil {
 		// New points for kernel k-means may have more features than the old ones.
@@ -264,8 +277,11 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 		}
 		p = modelPredictor(model)
 	}
-	p.recipe, p.directions = steps, wire.ComparesDirections(spec)
-	p.classes, err = jobClasses(ctx, c, spec, steps, func() (*client.Outcome, error) { return c.Fetch(ctx, jobID, client.LabelsOnly) })
+	p.recipe = steps
+	p.directions = wire.ComparesDirections(spec)
+	p.classes, err = jobClasses(ctx, c, spec, steps, func() (*client.Outcome, error) {
+		return c.Fetch(ctx, jobID, client.LabelsOnly)
+	})
 	return p, err
 }
 
@@ -273,7 +289,8 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 // a cluster without one. The coordinator keeps numbers of classes only, so their names are read from the table. It
 // returns nil for other jobs, and if the tables were deleted. It calls fetch, which returns the job's labels, if it
 // needs them.
-func jobClasses(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, steps *recipe.Recipe, fetch func() (*client.Outcome, error)) ([]string, error) {
+func jobClasses(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, steps *recipe.Recipe,
+	fetch func() (*client.Outcome, error)) ([]string, error) {
 	if steps == nil || steps.Label == "" || spec.GetSupervision().GetSeeds() == nil {
 		return nil, nil
 	}
@@ -285,7 +302,9 @@ func jobClasses(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, s
 	if err != nil || len(seeds) == 0 {
 		return nil, err
 	}
-	filter, names, first := (*jobflags.RowFilter)(nil), map[int]string{}, 0
+	filter := (*jobflags.RowFilter)(nil)
+	names := map[int]string{}
+	first := 0
 	if o.Kept != nil {
 		filter = jobflags.FilterOf(o.Kept, o.TableRows())
 	}
@@ -311,9 +330,10 @@ func jobClasses(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, s
 
 // modelPredictor assigns points by a model, in this process.
 func modelPredictor(m *model.Model) *predictor {
-	return &predictor{clusters: m.K, columns: m.Columns(), assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
-		return predict.ByModel(ctx, m, points, runtime.GOMAXPROCS(0))
-	}}
+	return &predictor{clusters: m.K, columns: m.Columns(),
+		assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
+			return predict.ByModel(ctx, m, points, runtime.GOMAXPROCS(0))
+		}}
 }
 
 // kernelPredictor assigns new points by a run of kernel k-means in a folder. Its clusters have no centroids: a new
@@ -323,10 +343,12 @@ func (a *app) kernelPredictor(ctx context.Context, f *predictFlags, result *clea
 	kernel := result.GetKernel()
 	switch {
 	case result.GetSpectral() != nil:
-		return nil, fault.Invalid("NO_MODEL", "%s: spectral clustering cannot assign new points; cluster old and new points together", f.model)
+		return nil, fault.Invalid("NO_MODEL",
+			"%s: spectral clustering cannot assign new points; cluster old and new points together", f.model)
 	case kernel == nil:
-		return nil, fault.Invalid("NO_MODEL", "%s: this result of %s has neither centroids nor a kernel function to assign new points by; "+
-			"predict needs a run on points", f.model, result.GetObjectiveName())
+		return nil, fault.Invalid("NO_MODEL",
+			"%s: this result of %s has neither centroids nor a kernel function to assign new points by; "+
+				"predict needs a run on points", f.model, result.GetObjectiveName())
 	case f.trainedOn == "":
 		return nil, needPoints(f, "a run of "+result.GetObjectiveName())
 	}
@@ -338,8 +360,9 @@ func (a *app) kernelPredictor(ctx context.Context, f *predictFlags, result *clea
 	fileRows := trained.Filter.FileRows(trained.Data.Rows())
 	options := &cleavev1.KernelKmeans{
 		Objective: objectiveOf(result),
-		Kernel:    &cleavev1.Kernel{Function: kernel.GetFunction(), Rho: kernel.Rho, Gamma: kernel.Gamma, Coef0: kernel.Coef0, Degree: kernel.Degree},
-		OnEmpty:   cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
+		Kernel: &cleavev1.Kernel{Function: kernel.GetFunction(), Rho: kernel.Rho, Gamma: kernel.Gamma,
+			Coef0: kernel.Coef0, Degree: kernel.Degree},
+		OnEmpty: cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
 	}
 	if path := cmp.Or(f.weights, f.recordedWeights); path != "" {
 		ids := trained.IDs()
@@ -349,7 +372,8 @@ func (a *app) kernelPredictor(ctx context.Context, f *predictFlags, result *clea
 		}
 		options.Weights = wire.InlineTable(weights.Named(ids))
 	}
-	labels, err := jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), fileRows, result.GetK(), trained.Filter, table.Naming{InOrder: true})
+	labels, err := jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), fileRows, result.GetK(),
+		trained.Filter, table.Naming{InOrder: true})
 	if err != nil {
 		return nil, err
 	}
@@ -377,7 +401,8 @@ func (a *app) kernelPredictor(ctx context.Context, f *predictFlags, result *clea
 		ctx, done := c.Context(ctx)
 		defer done()
 		shell.LimitGarbage(dataset.EncodedSize(trained.Data))
-		id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: spec}, trained.Data, client.Silent{}, client.CancelJob)
+		id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: spec}, trained.Data, client.Silent{},
+			client.CancelJob)
 		if err != nil {
 			return nil, client.Cause(ctx, err)
 		}
@@ -389,7 +414,8 @@ func (a *app) kernelPredictor(ctx context.Context, f *predictFlags, result *clea
 
 // needPoints returns the error for a model that needs the points of its run.
 func needPoints(f *predictFlags, what string) error {
-	return shell.Usage("%s is %s, which compares new points with all points of the run; give them with --trained-on FILE", f.model, what)
+	return shell.Usage("%s is %s, which compares new points with all points of the run; give them with "+
+		"--trained-on FILE", f.model, what)
 }
 
 // objectiveOf returns the objective that a result names: normalized-cut is OBJECTIVE_NORMALIZED_CUT.
@@ -400,8 +426,10 @@ func objectiveOf(result *cleavev1.Result) cleavev1.Objective {
 
 // neighborPredictor assigns new points by a run in a folder without a model, of auto or on a neighbor graph: by the
 // labels of the nearest points of the run, which must be given again.
-func neighborPredictor(ctx context.Context, f *predictFlags, result *cleavev1.Result, run *report.Report, unread error) (*predictor, error) {
-	space, graph := wire.SpaceOf(result.GetChoice().GetChosen()), result.GetNeighborGraph()
+func neighborPredictor(ctx context.Context, f *predictFlags, result *cleavev1.Result, run *report.Report,
+	unread error) (*predictor, error) {
+	space := wire.SpaceOf(result.GetChoice().GetChosen())
+	graph := result.GetNeighborGraph()
 	switch {
 	case graph != nil && f.trainedOn == "":
 		return nil, needPoints(f, "a run on a neighbor graph")
@@ -409,7 +437,8 @@ func neighborPredictor(ctx context.Context, f *predictFlags, result *cleavev1.Re
 		return nil, shell.Usage("--weights does not apply to %s: the nearest points vote, each once", f.model)
 	case graph != nil:
 	case space == clustering.SpaceGraph || space == clustering.SpaceLevels:
-		return nil, fault.Invalid("NO_MODEL", "%s: a graph cannot assign new vertices; cluster old and new ones together", f.model)
+		return nil, fault.Invalid("NO_MODEL",
+			"%s: a graph cannot assign new vertices; cluster old and new ones together", f.model)
 	case space == clustering.SpaceRows: // points would have centroids
 		return nil, kernelMatrixError(f)
 	case f.trainedOn == "":
@@ -433,12 +462,14 @@ func neighborPredictor(ctx context.Context, f *predictFlags, result *cleavev1.Re
 		labels, err := knn.Predict(ctx, wire.ScaleOf(result), voters, points, run.Labels, fresh, runtime.GOMAXPROCS(0))
 		return &clustering.Prediction{Labels: labels}, err
 	}
-	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header, assign: assign}, nil
+	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header,
+		assign: assign}, nil
 }
 
 // kernelMatrixError returns the error for a run on a kernel matrix, which says nothing about other points.
 func kernelMatrixError(f *predictFlags) error {
-	return fault.Invalid("NO_MODEL", "%s: a kernel matrix cannot assign new points; cluster old and new ones together", f.model)
+	return fault.Invalid("NO_MODEL", "%s: a kernel matrix cannot assign new points; cluster old and new ones together",
+		f.model)
 }
 
 // isSymmetric reports whether points form a symmetric matrix, probably a kernel matrix; their file does not say.
@@ -458,11 +489,14 @@ func isSymmetric(data dataset.Dataset) bool {
 }
 
 // trainedPoints reads the points of a run, without the rows that it dropped.
-func trainedPoints(ctx context.Context, f *predictFlags, result *cleavev1.Result, directional bool) (*jobflags.Loaded, error) {
-	how := jobflags.Reading{Recipe: wire.Recipe(result.GetRecipe()), Drop: result.GetDroppedRows() > 0, Directions: directional}
+func trainedPoints(ctx context.Context, f *predictFlags, result *cleavev1.Result,
+	directional bool) (*jobflags.Loaded, error) {
+	how := jobflags.Reading{Recipe: wire.Recipe(result.GetRecipe()), Drop: result.GetDroppedRows() > 0,
+		Directions: directional}
 	trained, err := f.trained.LoadPoints(ctx, how)
 	if err != nil {
 		return nil, err
 	}
-	return trained, checkRows(f.trainedOn+": the file", trained.Data.Rows(), "the run in "+f.model, int(result.GetRows()))
+	return trained, checkRows(f.trainedOn+": the file", trained.Data.Rows(), "the run in "+f.model,
+		int(result.GetRows()))
 }

@@ -15,7 +15,9 @@ func writeAutoRun(t *testing.T, space cleavev1.Space, dropped uint32) {
 	t.Helper()
 	var text bytes.Buffer
 	err := report.WriteResult(&text, &cleavev1.Result{
-		K: 2, Rows: 4, DroppedRows: dropped, Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: space, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD}},
+		K: 2, Rows: 4, DroppedRows: dropped,
+		Choice: &cleavev1.Choice{
+			Chosen: &cleavev1.Method{Space: space, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD}},
 	}, &cleavev1.RunRecord{})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +46,8 @@ func TestPredictByNeighbors(t *testing.T) {
 		{"predict --model o --data new.csv", "o is a run of auto by nearest neighbors, which compares new points"},
 		{predict + "new.csv", "new.csv: the file has 2 rows; the run in o had 4"},
 		{predict + "old.csv --weights o/labels.csv", "--weights does not apply to o: auto has no weights"},
-		{"predict --model o --trained-on old.csv --data o/labels.csv", "o/labels.csv: column 1 is \"index\", but the model has \"x\" there"},
+		{"predict --model o --trained-on old.csv --data o/labels.csv",
+			"o/labels.csv: column 1 is \"index\", but the model has \"x\" there"},
 	} {
 		refused(t, c.args, c.want)
 	}
@@ -56,7 +59,8 @@ func TestPredictByNeighbors(t *testing.T) {
 		t.Errorf("with a dropped row: %s", got)
 	}
 	clitest.Write(t, "o/labels.csv", "index,label\n0,1\n1,2\n2,-1\n3,0\n4,0\n")
-	refused(t, predict+"gaps.csv", "o/labels.csv: label 2 is out of range; according to result.json there are 2 clusters")
+	refused(t, predict+"gaps.csv",
+		"o/labels.csv: label 2 is out of range; according to result.json there are 2 clusters")
 }
 
 // The first release wrote no model of a mixture, only the scale of its columns: the nearest points of the run vote.
@@ -73,7 +77,8 @@ func TestPredictByAMixtureWithoutAModel(t *testing.T) {
 	} {
 		var text bytes.Buffer
 		err := report.WriteResult(&text, &cleavev1.Result{
-			K: 2, Rows: 4, Scale: &scale, Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_MIXTURE}},
+			K: 2, Rows: 4, Scale: &scale,
+			Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_MIXTURE}},
 		}, &cleavev1.RunRecord{})
 		if err != nil {
 			t.Fatal(err)
@@ -82,6 +87,7 @@ func TestPredictByAMixtureWithoutAModel(t *testing.T) {
 		if got := succeed(t, predict); got != want {
 			t.Errorf("%s: %s", scale, got)
 		}
-		refused(t, "predict --model o --data new.csv", "which compares new points with all points of the run; give them with --trained-on FILE")
+		refused(t, "predict --model o --data new.csv",
+			"which compares new points with all points of the run; give them with --trained-on FILE")
 	}
 }

@@ -13,7 +13,8 @@ func visitors() string {
 	var b strings.Builder
 	b.WriteString("name,height,visits,channel,kind\n")
 	for i := range 60 {
-		kind, height := []string{"short", "tall"}[i%2], ""
+		kind := []string{"short", "tall"}[i%2]
+		height := ""
 		if i%15 != 7 {
 			height = fmt.Sprint(150 + 40*(i%2) + i%7)
 		}
@@ -38,7 +39,8 @@ func TestReportOfAKernelMatrix(t *testing.T) {
 	clitest.Write(t, "k.csv", strings.ReplaceAll(b.String(), ",0\n", "\n"))
 	succeed(t, "run --kernel-matrix k.csv --k 2 --quiet --out o")
 	const by = "compared by the leading components of the kernel matrix"
-	if page := clitest.Read(t, "o/report.html"); !strings.Contains(page, "20 rows, "+by+", fall into 2 clusters") || strings.Contains(page, "their columns") {
+	if page := clitest.Read(t, "o/report.html"); !strings.Contains(page, "20 rows, "+by+", fall into 2 clusters") ||
+		strings.Contains(page, "their columns") {
 		t.Error("the page does not say what rows were compared by")
 	}
 	if text := succeed(t, "explain o"); !strings.Contains(strings.Join(strings.Fields(text), " "), by) {
@@ -54,7 +56,8 @@ func TestReportOfAFolder(t *testing.T) {
 	clitest.Write(t, "people.csv", visitors())
 	clitest.Write(t, "words.svm", "0 1:2 3:1\n0 1:1 3:2\n0 2:3 4:1\n0 2:1 4:1\n")
 	for name, run := range map[string]string{
-		"vector":   "--data g/data.csv --k 3 --algorithm mpc-kmeans --constraints g/constraints.csv --truth g/truth.csv --restarts 3",
+		"vector": "--data g/data.csv --k 3 --algorithm mpc-kmeans --constraints g/constraints.csv --truth " +
+			"g/truth.csv --restarts 3",
 		"kernel":   "--data g/data.csv --k 3 --algorithm kernel-kmeans --kernel gaussian",
 		"spectral": "--data g/data.csv --k 3 --algorithm spectral",
 		"graph":    "--graph b/edges.csv --k 2 --algorithm kernel-kmeans --constraints b/constraints.csv",
@@ -69,13 +72,15 @@ func TestReportOfAFolder(t *testing.T) {
 		before := clitest.Read(t, "o/report.html")
 		r := invoke(t, "report o --out again.html")
 		if again := clitest.Read(t, "again.html"); r.stdout != "again.html\n" || r.stderr != "" || again != before {
-			t.Errorf("%s: %+v, and the page that is made again is another:\n%s", name, r, firstDifference(before, again))
+			t.Errorf("%s: %+v, and the page that is made again is another:\n%s", name, r,
+				firstDifference(before, again))
 		}
 	}
 	succeed(t, "run --data people.csv --k 2 --ignore kind --quiet --out o")
 	clitest.Write(t, "people.csv", "x,y\n1,2\n")
 	r := invoke(t, "report o")
-	if page := clitest.Read(t, "o/report.html"); r.code != 0 || !strings.Contains(r.stderr, "people.csv has changed") || !strings.Contains(r.stderr, "without the data") || !strings.Contains(page, "Repeat it") {
+	if page := clitest.Read(t, "o/report.html"); r.code != 0 || !strings.Contains(r.stderr, "people.csv has changed") ||
+		!strings.Contains(r.stderr, "without the data") || !strings.Contains(page, "Repeat it") {
 		t.Errorf("without the data: %+v", r)
 	}
 }
@@ -109,7 +114,8 @@ func TestReportOfAFolderWithFiles(t *testing.T) {
 				t.Errorf("%s: the section %s is another:\n%s", run, part, firstDifference(had, has))
 			}
 		}
-		if strings.Contains(run, "people") && strings.Count(sectionOf(again, "profiles"), `<bdi class="class">tall</bdi>`) == 0 {
+		if strings.Contains(run, "people") &&
+			strings.Count(sectionOf(again, "profiles"), `<bdi class="class">tall</bdi>`) == 0 {
 			t.Errorf("%s: no profile has the class of its cluster", run)
 		}
 	}
@@ -125,16 +131,19 @@ func sectionOf(page, id string) string {
 // So it is for a table: rows and columns go by their names, clusters by their classes.
 func TestReportOfAJobOnATable(t *testing.T) {
 	t.Chdir(t.TempDir())
-	clitest.Write(t, "people.csv", strings.NewReplacer("p00,150,0", "p00,150,90000", "p01,191,1", "p01,191,-90000").Replace(visitors())) // one column decides
+	clitest.Write(t, "people.csv", strings.NewReplacer("p00,150,0", "p00,150,90000", "p01,191,1", "p01,191,-90000").
+		Replace(visitors())) // one column decides
 	address := startServe(t, "--workers 2 --data-dir state")
 	for _, missing := range []string{"auto", "drop"} {
 		job := "--data people.csv --k 2 --label-column kind --algorithm constrained-kmeans --missing " + missing
 		succeed(t, "run "+job+" --quiet --out o")
 		id := strings.TrimSpace(succeed(t, "submit --wait --quiet "+job+" --server "+address))
 		succeed(t, "report "+id+" --data people.csv --server "+address)
-		before, page := clitest.Read(t, "o/report.html"), clitest.Read(t, "report.html")
+		before := clitest.Read(t, "o/report.html")
+		page := clitest.Read(t, "report.html")
 		for _, part := range []string{"clusters", "sizes", "profiles", "rows"} {
-			if had, has := sectionOf(before, part), sectionOf(page, part); had == "" || had != has || !strings.Contains(has, "tall") {
+			if had, has := sectionOf(before, part), sectionOf(page, part); had == "" || had != has ||
+				!strings.Contains(has, "tall") {
 				t.Errorf("missing values %s: the section %s is another:\n%s", missing, part, firstDifference(had, has))
 			}
 		}
@@ -163,19 +172,22 @@ func TestReportOfAJob(t *testing.T) {
 	succeed(t, "run "+job+" --quiet --out o")
 	id := strings.TrimSpace(succeed(t, "submit --wait --quiet "+job+" --server "+address))
 	succeed(t, "report "+id+" --data g/data.csv --server "+address)
-	before, page := clitest.Read(t, "o/report.html"), clitest.Read(t, "report.html")
+	before := clitest.Read(t, "o/report.html")
+	page := clitest.Read(t, "report.html")
 	for _, part := range []string{"asked", "clusters", "sizes", "profiles", "rows", "separation", "constraints"} {
 		if had, has := sectionOf(before, part), sectionOf(page, part); had == "" || had != has {
 			t.Errorf("the section %s is another:\n%.400s\ninstead of\n%.400s", part, has, had)
 		}
 	}
-	if r := invoke(t, "report "+id+" --out bare.html --server "+address); r.code != 0 || !strings.Contains(clitest.Read(t, "bare.html"), "constraints are satisfied") {
+	if r := invoke(t, "report "+id+" --out bare.html --server "+address); r.code != 0 ||
+		!strings.Contains(clitest.Read(t, "bare.html"), "constraints are satisfied") {
 		t.Errorf("without the data: %+v", r)
 	}
 }
 
 func TestReportOfDroppedRows(t *testing.T) {
-	clitest.Folder(t, map[string]string{"d.csv": "x,y\n0,0\n,\n0,1\n9,9\n9,8\n", "c.csv": "i,j,kind\n0,2,cannot\n0,1,must\n3,4,must\n"})
+	clitest.Folder(t, map[string]string{"d.csv": "x,y\n0,0\n,\n0,1\n9,9\n9,8\n",
+		"c.csv": "i,j,kind\n0,2,cannot\n0,1,must\n3,4,must\n"})
 	succeed(t, "run --data d.csv --k 2 --algorithm pc-kmeans --missing drop --quiet --out o")
 	succeed(t, "report o --data d.csv --constraints c.csv")
 	page := clitest.Read(t, "o/report.html")

@@ -116,11 +116,15 @@ type recordedCommand struct {
 // recordedCommand parses the command line that the folder of a run records.
 func (a *app) recordedCommand(folder string, origin *cleavev1.Origin) (*recordedCommand, error) {
 	then := *a
-	then.access, then.command = accessFlags{}, command{origin.GetCommand(), origin.GetDirectory()}
-	r, arguments := &recordedCommand{app: &then}, origin.GetCommand()
+	then.access = accessFlags{}
+	then.command = command{origin.GetCommand(), origin.GetDirectory()}
+	r := &recordedCommand{app: &then}
+	arguments := origin.GetCommand()
 	switch {
 	case len(arguments) == 0:
-		return nil, fault.Invalid("NO_ORIGIN", "%s does not record how it was made, because an earlier version of Cleave wrote it", filepath.Join(folder, report.ResultFile))
+		return nil, fault.Invalid("NO_ORIGIN",
+			"%s does not record how it was made, because an earlier version of Cleave wrote it",
+			filepath.Join(folder, report.ResultFile))
 	case arguments[0] == "run":
 		r.cmd, r.run = then.runCommand()
 		r.data = &r.run.job.DataFlags
@@ -131,7 +135,8 @@ func (a *app) recordedCommand(folder string, origin *cleavev1.Origin) (*recorded
 	parent.AddCommand(r.cmd)
 	then.addAccessFlags(parent)
 	if err := r.cmd.ParseFlags(arguments[1:]); err != nil {
-		return nil, fault.Invalid("BAD_COMMAND", "%s: this version cannot parse the recorded command line: %v", folder, err)
+		return nil, fault.Invalid("BAD_COMMAND", "%s: this version cannot parse the recorded command line: %v",
+			folder, err)
 	}
 	r.data.ResolveFiles(origin.GetDirectory())
 	return r, nil
@@ -147,7 +152,8 @@ func (a *app) rerunSpec(ctx context.Context, before *report.Report, f *rerunFlag
 	progress := report.NewProgress(a.stderr, f.quiet)
 	defer progress.End()
 	origin := before.Run.GetOrigin()
-	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: origin.GetSpec(), DisplayName: origin.GetDisplayName()}, nil, progress, client.CancelJob)
+	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: origin.GetSpec(), DisplayName: origin.GetDisplayName()},
+		nil, progress, client.CancelJob)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +162,8 @@ func (a *app) rerunSpec(ctx context.Context, before *report.Report, f *rerunFlag
 		return nil, err
 	}
 	again, _ := reportOf(&jobflags.Job{}, outcome)
-	if rows := outcome.TableRows(); outcome.Kept != nil && again.Filter == nil && len(before.FileLabels()) == rows { // including dropped rows
+	// including dropped rows
+	if rows := outcome.TableRows(); outcome.Kept != nil && again.Filter == nil && len(before.FileLabels()) == rows {
 		again = report.New(outcome, jobflags.FilterOf(outcome.Kept, rows))
 	}
 	if again.Run.Origin = origin; f.out == "" {
@@ -208,7 +215,8 @@ func (r *recordedCommand) checkInputs(ctx context.Context, folder string, origin
 		}
 	}
 	if len(changed) > 0 {
-		return fault.Invalid("OTHER_INPUTS", "%s cannot be repeated, because its files are not the same: %s", folder, strings.Join(changed, "; "))
+		return fault.Invalid("OTHER_INPUTS", "%s cannot be repeated, because its files are not the same: %s", folder,
+			strings.Join(changed, "; "))
 	}
 	return nil
 }
@@ -216,7 +224,9 @@ func (r *recordedCommand) checkInputs(ctx context.Context, folder string, origin
 // compare reports whether another run has the same labels and objective as that in a folder, bit for bit. Scores,
 // pictures and times are not part of the promise.
 func (a *app) compare(dir string, before, again *report.Report) error {
-	old, labels, differ := before.FileLabels(), again.FileLabels(), 0
+	old := before.FileLabels()
+	labels := again.FileLabels()
+	differ := 0
 	if len(labels) != len(old) {
 		return fmt.Errorf("%s has %s, the new run %d", dir, text.Plural(len(old), "label"), len(labels))
 	}
@@ -225,9 +235,11 @@ func (a *app) compare(dir string, before, again *report.Report) error {
 			differ++
 		}
 	}
-	recorded, repeated := before.Result.GetObjective(), again.Result.GetObjective()
+	recorded := before.Result.GetObjective()
+	repeated := again.Result.GetObjective()
 	if differ > 0 || math.Float64bits(recorded) != math.Float64bits(repeated) {
-		return fmt.Errorf("the result differs from %s: %d of %s differ, and the objective is %v instead of %v", dir, differ, text.Plural(len(labels), "label"), repeated, recorded)
+		return fmt.Errorf("the result differs from %s: %d of %s differ, and the objective is %v instead of %v", dir,
+			differ, text.Plural(len(labels), "label"), repeated, recorded)
 	}
 	return a.printf("identical to %s: %s, and the objective %v\n", dir, text.Plural(len(labels), "label"), repeated)
 }
@@ -276,7 +288,8 @@ func (a *app) origin(in *inputs, name string, spec *cleavev1.JobSpec) *cleavev1.
 		return nil
 	}
 	origin := &cleavev1.Origin{
-		Version: shell.Version(), Directory: a.command.directory, Seed: spec.GetSeed(), Inputs: <-in.hashed, Spec: spec, DisplayName: name,
+		Version: shell.Version(), Directory: a.command.directory, Seed: spec.GetSeed(), Inputs: <-in.hashed, Spec: spec,
+		DisplayName: name,
 	}
 	for at, input := range origin.Inputs {
 		if input.Sha256 == "" {
@@ -284,9 +297,11 @@ func (a *app) origin(in *inputs, name string, spec *cleavev1.JobSpec) *cleavev1.
 		}
 		before := in.before[at]
 		after, err := os.Stat(jobflags.ResolvePath(a.command.directory, input.Path))
-		if err != nil || before == nil || !os.SameFile(before, after) || before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) {
+		if err != nil || before == nil || !os.SameFile(before, after) || before.Size() != after.Size() ||
+			!before.ModTime().Equal(after.ModTime()) {
 			input.Sha256, input.Bytes = "", 0
-			a.warn("%s changed during the run, so it is not recorded what the run read, and cleave rerun cannot repeat it", input.Path)
+			a.warn("%s changed during the run, so it is not recorded what the run read, and cleave rerun cannot "+
+				"repeat it", input.Path)
 		}
 	}
 	for _, argument := range a.command.arguments {

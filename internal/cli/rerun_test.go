@@ -85,7 +85,8 @@ func TestRerunGivesTheSameBits(t *testing.T) {
 func TestRerunOfFlagsForOneRun(t *testing.T) {
 	smallSets(t)
 	address := startServe(t, "--workers 1")
-	for _, flags := range []string{"--join", "--labels-format parquet", "--request-id night --server " + address, "--request-id day --on-term cancel --server " + address} {
+	for _, flags := range []string{"--join", "--labels-format parquet", "--request-id night --server " + address,
+		"--request-id day --on-term cancel --server " + address} {
 		succeed(t, "run --data points/data.csv --k 3 --algorithm kmeans --quiet --out out "+flags)
 		for _, out := range []string{"", " --out again"} {
 			if got := succeed(t, "rerun out --quiet"+out); !strings.HasPrefix(got, "identical to out: ") {
@@ -105,11 +106,13 @@ func TestRerunElsewhere(t *testing.T) {
 	}
 	succeed(t, "run --data points/data.csv --k 3 --algorithm kmeans --server "+address+" --quiet --out there")
 	for _, dir := range []string{"out", "there"} {
-		if r := invoke(t, "rerun "+dir+" --quiet --context prod"); r.code != 2 || !strings.Contains(r.stderr, `there is no login "prod"`) {
+		if r := invoke(t, "rerun "+dir+" --quiet --context prod"); r.code != 2 ||
+			!strings.Contains(r.stderr, `there is no login "prod"`) {
 			t.Errorf("%s with a login: exit code %d, %q, %q", dir, r.code, r.stdout, r.stderr)
 		}
 	}
-	if r := invoke(t, "rerun there --quiet --token-file nowhere"); r.code != 2 || !strings.Contains(r.stderr, "the token cannot be read") {
+	if r := invoke(t, "rerun there --quiet --token-file nowhere"); r.code != 2 ||
+		!strings.Contains(r.stderr, "the token cannot be read") {
 		t.Errorf("with a token: exit code %d, %q, %q", r.code, r.stdout, r.stderr)
 	}
 }
@@ -121,7 +124,9 @@ func TestRerunNamesRowsOfTheFile(t *testing.T) {
 		"c.csv": "i,j,kind\n1,2,must\n2,3,must\n1,3,cannot\n",
 	})
 	address := startServe(t, "--workers 1")
-	id := strings.TrimSpace(succeed(t, "submit --wait --quiet --data t.csv --k 2 --missing drop --constraints c.csv --enforce always --server "+address))
+	id := strings.TrimSpace(succeed(t,
+		"submit --wait --quiet --data t.csv --k 2 --missing drop --constraints c.csv --enforce always --server "+
+			address))
 	succeed(t, "result "+id+" --quiet --out first --server "+address)
 	succeed(t, "rerun first --quiet --out again --server "+address)
 	notices := func(dir string) (all []string) {
@@ -130,7 +135,8 @@ func TestRerunNamesRowsOfTheFile(t *testing.T) {
 		}
 		return all
 	}
-	first, again := notices("first"), notices("again")
+	first := notices("first")
+	again := notices("again")
 	if !slices.Equal(first, again) || !strings.Contains(strings.Join(first, " "), "1-3 (cannot)") {
 		t.Errorf("the notices were %q and are %q", first, again)
 	}
@@ -138,7 +144,8 @@ func TestRerunNamesRowsOfTheFile(t *testing.T) {
 
 func TestRerunRefuses(t *testing.T) {
 	smallSets(t)
-	succeed(t, "run --data points/data.csv --k 3 --constraints points/constraints.csv --algorithm pc-kmeans --quiet --out out")
+	succeed(t, "run --data points/data.csv --k 3 --constraints points/constraints.csv --algorithm pc-kmeans "+
+		"--quiet --out out")
 	refused := func(args, want string, code int) {
 		t.Helper()
 		if r := invoke(t, "rerun "+args); r.code != code || !strings.Contains(r.stderr, want) || r.stdout != "" {
@@ -187,10 +194,12 @@ func TestOriginHasNoSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	origin := run.GetOrigin()
-	if command := strings.Join(origin.GetCommand(), " "); strings.Contains(command, secret) || !strings.HasSuffix(command, "--name [redacted]") {
+	if command := strings.Join(origin.GetCommand(), " "); strings.Contains(command, secret) ||
+		!strings.HasSuffix(command, "--name [redacted]") {
 		t.Errorf("the command is %q", command)
 	}
-	if input := origin.GetInputs()[0]; len(origin.GetInputs()) != 1 || input.GetFlag() != "data" || input.GetPath() != "points/data.csv" || len(input.GetSha256()) != 64 ||
+	if input := origin.GetInputs()[0]; len(origin.GetInputs()) != 1 || input.GetFlag() != "data" ||
+		input.GetPath() != "points/data.csv" || len(input.GetSha256()) != 64 ||
 		input.GetBytes() != uint64(len(clitest.Read(t, "points/data.csv"))) {
 		t.Errorf("the inputs are %v", origin.GetInputs())
 	}
@@ -209,10 +218,12 @@ func TestLabelsHaveScores(t *testing.T) {
 	} {
 		succeed(t, "run "+args+" --k 3 --quiet --out out")
 		labels := clitest.Read(t, "out/labels.csv")
-		if lines := strings.Split(labels, "\n"); lines[0] != header || len(lines) != 62 || strings.Contains(labels, ",,") {
+		if lines := strings.Split(labels, "\n"); lines[0] != header || len(lines) != 62 ||
+			strings.Contains(labels, ",,") {
 			t.Errorf("%s: labels.csv is\n%s", args, labels)
 		}
-		if got := succeed(t, "evaluate --labels out/labels.csv --truth out/labels.csv"); !strings.Contains(got, "NMI         1.0000") {
+		if got := succeed(t, "evaluate --labels out/labels.csv --truth out/labels.csv"); !strings.Contains(got,
+			"NMI         1.0000") {
 			t.Errorf("%s: %s", args, got)
 		}
 	}
@@ -231,7 +242,8 @@ func TestChangedInputsHaveNoHash(t *testing.T) {
 	var said strings.Builder
 	a := &app{stderr: &said, env: func(string) string { return "" }, command: command{}}
 	cmd, f := a.runCommand()
-	if err := cmd.ParseFlags([]string{"--data", "same.csv", "--data", "longer.csv", "--data", "replaced.csv"}); err != nil {
+	if err := cmd.ParseFlags([]string{"--data", "same.csv", "--data", "longer.csv", "--data",
+		"replaced.csv"}); err != nil {
 		t.Fatal(err)
 	}
 	in := a.noteInputs(t.Context(), &f.job.DataFlags, &outputFlags{json: true})

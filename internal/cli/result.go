@@ -40,7 +40,9 @@ func (a *app) resultCommand() (*cobra.Command, *jobflags.DataFlags) {
 	f := &resultFlags{}
 	const short = "Fetch the result of a job: a summary, JSON, or the files that run writes"
 	cmd, set := argsCommand("result JOB", short, func(ctx context.Context, args []string) error {
-		return a.onJob(ctx, f.server, args, func(c *client.Client, jobID string) error { return a.result(ctx, c, jobID, f) })
+		return a.onJob(ctx, f.server, args, func(c *client.Client, jobID string) error {
+			return a.result(ctx, c, jobID, f)
+		})
 	})
 	f.data = jobflags.AddDataFlags(set)
 	f.data.Stdin = a.stdin
@@ -64,7 +66,8 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 		return err
 	}
 	silent := f.output.quiet && f.output.out != ""
-	if silent || !f.output.summarizes() { // a summary includes them; whoever created the job was told how its table is read
+	// a summary includes them; whoever created the job was told how its table is read
+	if silent || !f.output.summarizes() {
 		answer, _ := wire.SplitNotices(r.Result.GetWarnings())
 		for _, warning := range answer {
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
@@ -87,7 +90,8 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 
 // fetchReport fetches the result of a job and reads the files that the flags name.
 func (a *app) fetchReport(
-	ctx context.Context, c *client.Client, jobID string, source *jobflags.DataFlags, scored truthFlags, extent client.Extent,
+	ctx context.Context, c *client.Client, jobID string, source *jobflags.DataFlags, scored truthFlags,
+	extent client.Extent,
 ) (*report.Report, report.Scene, error) {
 	var none report.Scene
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
@@ -111,7 +115,8 @@ func (a *app) fetchReport(
 	made, ids := reportOf(job, outcome)
 	filter := made.Filter
 	if extent == client.Everything {
-		job.Constraints, err = wire.ReadTable(job.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
+		job.Constraints, err = wire.ReadTable(job.Spec.GetSupervision().GetConstraints(), "constraints",
+			rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
 		if err != nil && !fault.Is(err, wire.TableNotFound) { // deleted constraints are not drawn
 			return nil, none, err
 		}
@@ -129,12 +134,14 @@ func (a *app) fetchReport(
 	if err != nil {
 		return nil, none, err
 	}
-	made.Classes, made.ClassesFor = job.ClusterClasses(outcome.Labels), job.ClusterClasses
+	made.Classes = job.ClusterClasses(outcome.Labels)
+	made.ClassesFor = job.ClusterClasses
 	return made, sceneOf(job, truth), made.Score(truth)
 }
 
 // fetchSeeds fetches the seeds of a job, about rows of its table. It returns none if they were deleted.
-func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o *client.Outcome) ([]constraint.Seed, error) {
+func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec,
+	o *client.Outcome) ([]constraint.Seed, error) {
 	seeds, err := wire.ReadTable(spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
 	if fault.Is(err, wire.TableNotFound) {
 		return nil, nil
@@ -155,7 +162,8 @@ func reportOf(j *jobflags.Job, o *client.Outcome) (*report.Report, *table.IDs) {
 	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
 		header = steps.Names()
 	}
-	local := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter, Table: &jobflags.TableInfo{IDs: ids}}}
+	local := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter,
+		Table: &jobflags.TableInfo{IDs: ids}}}
 	local.LocalizeResult(o.Result)
 	r := report.New(o, filter)
 	r.RowIDs = ids.All()
@@ -205,15 +213,18 @@ func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 	}
 	if j.Spec.GetTable() != nil {
 		if t := j.SourceTable(); t != nil {
-			if err := checkRows("this is not the job's data: the file", t.Rows(), "that of the job", o.TableRows()); err != nil {
+			if err := checkRows("this is not the job's data: the file", t.Rows(), "that of the job",
+				o.TableRows()); err != nil {
 				return err
 			}
 		}
-		return checkRows("this is not the job's data: the file, without the rows that are dropped,", j.Data.Rows(), "that of the job", len(o.Labels))
+		return checkRows("this is not the job's data: the file, without the rows that are dropped,", j.Data.Rows(),
+			"that of the job", len(o.Labels))
 	}
 	id, err := dataset.ID(j.Data)
 	if err == nil && id != j.Spec.GetDatasetId() {
-		return fault.Invalid("OTHER_DATASET", "this is not the job's data: the file is data set %s, the job clustered %s", id, j.Spec.GetDatasetId())
+		return fault.Invalid("OTHER_DATASET",
+			"this is not the job's data: the file is data set %s, the job clustered %s", id, j.Spec.GetDatasetId())
 	}
 	return err
 }
@@ -229,7 +240,8 @@ func (a *app) reportCommand() *cobra.Command {
 	f := &reportFlags{}
 	const short = "Write report.html, a page about a result, from a coordinator or from the folder of a run"
 	cmd, set := argsCommand("report JOB|DIR", short, func(ctx context.Context, args []string) error {
-		if err := cmp.Or(f.truth.check(), f.data.CheckStandardInput(), jobflags.RefuseInput("--out", f.out, "", f.data.NamedFiles(""), f.constraints)); err != nil {
+		if err := cmp.Or(f.truth.check(), f.data.CheckStandardInput(), jobflags.RefuseInput("--out", f.out, "",
+			f.data.NamedFiles(""), f.constraints)); err != nil {
 			return err
 		}
 		return a.onFolderOrJob(ctx, f.server, args, func(folder string) error {
@@ -241,7 +253,8 @@ func (a *app) reportCommand() *cobra.Command {
 	addServerFlag(set, &f.server)
 	set.StringVar(&f.constraints, "constraints", "", "the constraints of the run in this `FILE`, for a folder")
 	f.truth.add(set)
-	set.StringVar(&f.out, "out", "", "write the page to this `FILE`, - for standard output; default: report.html in DIR, or here")
+	set.StringVar(&f.out, "out", "", "write the page to this `FILE`, - for standard output; default: report.html "+
+		"in DIR, or here")
 	return cmd
 }
 
@@ -253,7 +266,8 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 		return err
 	}
 	for _, input := range run.GetOrigin().GetInputs() {
-		if err := jobflags.RefuseInput("--out", f.out, "", nil, jobflags.ResolvePath(run.GetOrigin().GetDirectory(), input.GetPath())); err != nil {
+		if err := jobflags.RefuseInput("--out", f.out, "", nil, jobflags.ResolvePath(run.GetOrigin().GetDirectory(),
+			input.GetPath())); err != nil {
 			return err
 		}
 	}
@@ -288,7 +302,8 @@ func (f *reportFlags) scene(ctx context.Context, folder string, r *report.Report
 	s.Title = cmp.Or(r.Run.GetOrigin().GetDisplayName(), filepath.Base(folder))
 	spec := r.Run.GetOrigin().GetSpec()
 	data, err := f.data.Load(ctx, jobflags.Reading{
-		Recipe: wire.Recipe(result.GetRecipe()), Drop: result.GetDroppedRows() > 0, Directions: spec != nil && wire.ComparesDirections(spec),
+		Recipe: wire.Recipe(result.GetRecipe()), Drop: result.GetDroppedRows() > 0,
+		Directions: spec != nil && wire.ComparesDirections(spec),
 	})
 	if err != nil || data.Data == nil {
 		return s, err
@@ -360,7 +375,8 @@ func (a *app) reportJob(ctx context.Context, c *client.Client, jobID string, f *
 // writePage writes the page to a file and prints its path, or to standard output.
 func (a *app) writePage(r *report.Report, s report.Scene, path string) error {
 	if s.Data == nil {
-		a.warn("without the data (--data, --graph or --kernel-matrix) the page has no picture of the clusters and does not describe how they differ")
+		a.warn("without the data (--data, --graph or --kernel-matrix) the page has no picture of the clusters and " +
+			"does not describe how they differ")
 	}
 	if path == onStdout {
 		return resultpage.Write(a.stdout, r, s)

@@ -40,7 +40,8 @@ const (
 
 // addRequestIDFlag declares --request-id. Given but empty, it is refused by errEmptyRequestID.
 func addRequestIDFlag(set *pflag.FlagSet, id *string) {
-	set.StringVar(id, "request-id", "", "a `TEXT` that identifies this job on its coordinator: the same command again continues with the same job")
+	set.StringVar(id, "request-id", "",
+		"a `TEXT` that identifies this job on its coordinator: the same command again continues with the same job")
 }
 
 // addWorkersFlag declares --workers, which asks for an embedded cluster even where a login names a coordinator.
@@ -56,7 +57,8 @@ func (a *app) runCommand() (cmd *cobra.Command, f *runFlags) {
 	f.workers = addWorkersFlag(cmd.Flags())
 	addRequestIDFlag(cmd.Flags(), &f.requestID)
 	f.onTerm = shell.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm).
-		Declare(cmd.Flags(), "on-term", "what SIGTERM does to a job with --request-id: detach leaves it running, cancel cancels it")
+		Declare(cmd.Flags(), "on-term",
+			"what SIGTERM does to a job with --request-id: detach leaves it running, cancel cancels it")
 	f.truth.add(cmd.Flags())
 	f.output.add(cmd.Flags(), "show no progress")
 	return cmd, f
@@ -210,7 +212,9 @@ func (r *runner) fetch(ctx context.Context) (*printout, error) {
 		}
 	}
 	result := report.New(outcome, job.Filter)
-	result.RowIDs, result.Classes, result.ClassesFor = job.IDs().All(), job.ClusterClasses(outcome.Labels), job.ClusterClasses
+	result.RowIDs = job.IDs().All()
+	result.Classes = job.ClusterClasses(outcome.Labels)
+	result.ClassesFor = job.ClusterClasses
 	result.AddRecipe(job.Table)
 	if r.truth == nil {
 		r.truth, err = job.LoadTruth(r.flags.truth.file, r.flags.truth.scoreOn)
@@ -244,13 +248,15 @@ func (r *runner) detached(ctx context.Context, err error) error {
 	case r.ended && !errors.Is(err, context.Canceled) && status.Code(err) != codes.Canceled:
 		return err
 	case r.ended:
-		return fault.New(fault.Unavailable, "DETACHED", "terminated; job %s has ended. Run the same command again to get its result", r.id)
+		return fault.New(fault.Unavailable, "DETACHED",
+			"terminated; job %s has ended. Run the same command again to get its result", r.id)
 	}
 	job := "its job, if it was created,"
 	if r.id != "" {
 		job = "job " + r.id
 	}
-	return fault.New(fault.Unavailable, "DETACHED", "terminated; %s continues. Run the same command again to wait for it", job)
+	return fault.New(fault.Unavailable, "DETACHED",
+		"terminated; %s continues. Run the same command again to wait for it", job)
 }
 
 // checkRequestID rejects --request-id without a value, and --on-term without --request-id.
@@ -259,7 +265,8 @@ func (f *runFlags) checkRequestID() error {
 	case f.requestID == "" && f.job.Given("request-id"):
 		return errEmptyRequestID()
 	case f.job.Given("on-term") && f.requestID == "":
-		return shell.Usage("--on-term requires --request-id; without it, the job is canceled when the run ends, because there would be no way to find it again")
+		return shell.Usage("--on-term requires --request-id; without it, the job is canceled when the run ends, " +
+			"because there would be no way to find it again")
 	}
 	return nil
 }
@@ -287,7 +294,8 @@ func explainReuse(err error) error {
 	}
 	explained := *reused
 	explained.Field = ""
-	explained.Message = fmt.Sprintf("this --request-id belongs to job %[1]s, which has other data or options; give a new --request-id for a new job, or fetch that one: cleave result %[1]s", reused.Metadata["job_id"])
+	explained.Message = fmt.Sprintf("this --request-id belongs to job %[1]s, which has other data or options; give a "+
+		"new --request-id for a new job, or fetch that one: cleave result %[1]s", reused.Metadata["job_id"])
 	return &explained
 }
 

@@ -56,17 +56,21 @@ func TestPredictInUnits(t *testing.T) {
 		job := "--quiet --data u.csv --k 3 --seed 1 " + c.args
 		succeed(t, "run "+job+" --out o")
 		d := readResult(t, clitest.Read(t, "o/result.json"))
-		if d.StopReason != cleavev1.StopReason_STOP_REASON_CONVERGED || d.GetScale() != scaleIn(c.args) || d.GetModel().GetScaled() != (c.trained == "") {
+		if d.StopReason != cleavev1.StopReason_STOP_REASON_CONVERGED || d.GetScale() != scaleIn(c.args) ||
+			d.GetModel().GetScaled() != (c.trained == "") {
 			t.Errorf("%s: %v, scale %v, model %v", c.args, d.StopReason, d.GetScale(), d.GetModel())
 		}
-		if notices := d.GetWarnings(); (len(notices) > 0) != (c.notice != "") || len(notices) > 0 && notices[0].GetReason() != c.notice {
+		if notices := d.GetWarnings(); (len(notices) > 0) != (c.notice != "") ||
+			len(notices) > 0 && notices[0].GetReason() != c.notice {
 			t.Errorf("%s: %v", c.args, notices)
 		}
-		if got := labelColumns(succeed(t, "predict --model o --data u.csv"+c.trained)); got != labelColumns(clitest.Read(t, "o/labels.csv")) {
+		if got := labelColumns(succeed(t, "predict --model o --data u.csv"+c.trained)); got != labelColumns(
+			clitest.Read(t, "o/labels.csv")) {
 			t.Errorf("%s: by the folder %s", c.args, got)
 		}
 		id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
-		if got := labelColumns(succeed(t, "predict --data u.csv --job "+id+" --server "+address)); got != labelColumns(clitest.Read(t, "o/labels.csv")) {
+		if got := labelColumns(succeed(t, "predict --data u.csv --job "+id+" --server "+address)); got != labelColumns(
+			clitest.Read(t, "o/labels.csv")) {
 			t.Errorf("%s: by the job %s", c.args, got)
 		}
 		if err := os.RemoveAll("o"); err != nil {
@@ -80,10 +84,12 @@ func TestScaleNoticesAndRefusals(t *testing.T) {
 	writeUneven(t, "u.csv")
 	for _, algorithm := range []string{"kernel-kmeans", "kmeans", "spectral"} {
 		r := invoke(t, "run --quiet --data u.csv --k 3 --algorithm "+algorithm)
-		if strings.Count(r.stderr, "column 0 has 100.0% of the variance of all 8 columns") != 1 || !strings.Contains(r.stderr, "--scale zscore") || strings.Contains(r.stdout, "variance") {
+		if strings.Count(r.stderr, "column 0 has 100.0% of the variance of all 8 columns") != 1 ||
+			!strings.Contains(r.stderr, "--scale zscore") || strings.Contains(r.stdout, "variance") {
 			t.Errorf("%s says %+v, and not once", algorithm, r)
 		}
-		if out := succeed(t, "run --quiet --data u.csv --k 3 --scale none --algorithm "+algorithm); strings.Contains(out, "variance") {
+		if out := succeed(t, "run --quiet --data u.csv --k 3 --scale none --algorithm "+algorithm); strings.Contains(
+			out, "variance") {
 			t.Errorf("%s with --scale none says %s", algorithm, out)
 		}
 	}
@@ -93,11 +99,15 @@ func TestScaleNoticesAndRefusals(t *testing.T) {
 		t.Errorf("units.csv is %q", units)
 	}
 	for _, c := range []struct{ args, units, want string }{
-		{"run --graph e.csv --k 2 --scale zscore", units, "--scale zscore does not apply to a graph: only dense points have columns to scale"},
+		{"run --graph e.csv --k 2 --scale zscore", units,
+			"--scale zscore does not apply to a graph: only dense points have columns to scale"},
 		{"run --data u.csv --k 2 --scale wide", units, "use auto, zscore, minmax, robust or none"},
-		{"run --data p.csv --k 2 --algorithm hmrf-kmeans --distortion kl --scale auto", units, "--scale auto cannot be combined with --distortion kl"},
-		{"predict --model m --data u.csv", "1,2,3,4,5,6,7,8\n", "m/units.csv: the file has 1 row of 8 columns; according to result.json there must be 2 of 8"},
-		{"predict --model m --data u.csv", "1,2,3,4,5,6,7,8\n1,2,3,0,5,6,7,8\n", "m/units.csv: column 3 has the center 4 and the scale 0"},
+		{"run --data p.csv --k 2 --algorithm hmrf-kmeans --distortion kl --scale auto", units,
+			"--scale auto cannot be combined with --distortion kl"},
+		{"predict --model m --data u.csv", "1,2,3,4,5,6,7,8\n",
+			"m/units.csv: the file has 1 row of 8 columns; according to result.json there must be 2 of 8"},
+		{"predict --model m --data u.csv", "1,2,3,4,5,6,7,8\n1,2,3,0,5,6,7,8\n",
+			"m/units.csv: column 3 has the center 4 and the scale 0"},
 	} {
 		if err := os.WriteFile("m/units.csv", []byte(c.units), 0o666); err != nil {
 			t.Fatal(err)

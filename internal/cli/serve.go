@@ -36,13 +36,18 @@ func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{}
 	cmd, set := flagsCommand("serve", "Run a coordinator and workers in one process, for trials",
 		func(ctx context.Context) error { return a.serve(ctx, f) })
-	set.StringVar(&f.listen, "listen", coordinator.DefaultConfig().Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
-	f.workers = shell.NewWhole(embeddedWorkers, 0, 1024).Declare(set, "workers", "number of workers in this process; others may join")
+	set.StringVar(&f.listen, "listen", coordinator.DefaultConfig().Listen,
+		"`HOST:PORT` to serve on; port 0 picks a free one")
+	f.workers = shell.NewWhole(embeddedWorkers, 0, 1024).Declare(set, "workers",
+		"number of workers in this process; others may join")
 	set.StringVar(&f.dataDir, "data-dir", "", "store jobs and data in this `DIR` (default: in memory, lost at the end)")
-	set.BoolVar(&f.insecure, "insecure", false, "serve other machines without encryption or access control; the program coordinator supports certificates")
+	set.BoolVar(&f.insecure, "insecure", false,
+		"serve other machines without encryption or access control; the program coordinator supports certificates")
 	f.http.AddFlags(set)
 	f.imports.AddFlags(set)
-	set.BoolVar(&f.private, "private", false, "serve only the program that starts this one: print a token, refuse every call without it, and end when standard input closes")
+	set.BoolVar(&f.private, "private", false,
+		"serve only the program that starts this one: print a token, refuse every call without it, and end when "+
+			"standard input closes")
 	f.logs.AddFlags(set, "warn")
 	f.watched.AddFlags(set, a.env)
 	shell.Configurable(cmd, "CLEAVE_SERVE", os.Environ())
@@ -57,7 +62,8 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	if f.private && f.insecure {
-		return shell.Usage("--private sends a token with every call, and --insecure lets other machines read it on the way; give one of them")
+		return shell.Usage("--private sends a token with every call, and --insecure lets other machines read it on " +
+			"the way; give one of them")
 	}
 	cfg := coordinator.DefaultConfig()
 	cfg.Listen, cfg.DataDir = f.listen, f.dataDir
@@ -67,7 +73,8 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	if f.dataDir == "" {
 		cfg.Store = "memory"
 	}
-	cfg.Logger, cfg.Version = logger.Named("coordinator"), shell.Version()
+	cfg.Logger = logger.Named("coordinator")
+	cfg.Version = shell.Version()
 	observing, err := observe.Start(ctx, f.watched, "serve", shell.Version(), logger)
 	if err != nil {
 		return err
@@ -97,7 +104,8 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	}
 	cluster, err := client.StartCluster(ctx, cfg)
 	if fault.Is(err, credentials.NotSecure) {
-		return shell.Usage("other machines can reach %s; use the program coordinator with certificates, or cleave serve --insecure without encryption", f.listen)
+		return shell.Usage("other machines can reach %s; use the program coordinator with certificates, or cleave "+
+			"serve --insecure without encryption", f.listen)
 	}
 	if err != nil {
 		return err
@@ -108,7 +116,8 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 			a.warn("%s was drained and has left; workers in this process: %d", name, left)
 			return
 		}
-		a.warn("%s was drained and has left; it was the last worker in this process. Jobs wait until another joins: worker --coordinator %s", name, cluster.Addr())
+		a.warn("%s was drained and has left; it was the last worker in this process. Jobs wait until another joins: "+
+			"worker --coordinator %s", name, cluster.Addr())
 	}
 	cluster.AddWorkers(f.workers.Whole(), worker.Config{
 		Coordinator: cluster.Addr().String(),

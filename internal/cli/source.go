@@ -36,7 +36,8 @@ type jobRows struct {
 // submissionOf gives a coordinator what it needs for a job, except for the data to upload. It sends a table as it is to
 // a remote coordinator, which makes the points itself, so that its result has the recipe. An embedded one gets the
 // points, which are the same to the last bit.
-func (a *app) submissionOf(ctx context.Context, c *client.Client, j *jobflags.Job, w client.Watcher) (*submission, error) {
+func (a *app) submissionOf(ctx context.Context, c *client.Client, j *jobflags.Job,
+	w client.Watcher) (*submission, error) {
 	s := &submission{spec: j.Spec, data: j.Data, rows: func(context.Context, *client.Outcome) (*jobRows, error) {
 		draw := func(context.Context, *report.Scene) error { return nil } // the job has the data
 		return &jobRows{j, draw, joinTable(j.SourceTable())}, nil
@@ -46,7 +47,8 @@ func (a *app) submissionOf(ctx context.Context, c *client.Client, j *jobflags.Jo
 		return a.stream(ctx, c, j, w)
 	case c.Remote() && j.SourceTable() != nil:
 		id, err := c.SendTable(ctx, j.Name, j.SourceTable(), w)
-		s.spec, s.data = j.RemoteSpec(id), nil
+		s.spec = j.RemoteSpec(id)
+		s.data = nil
 		return s, err
 	case !c.Remote() && j.Data != nil:
 		shell.LimitGarbage(dataset.EncodedSize(j.Data))
@@ -84,7 +86,9 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, w c
 			return nil, err
 		}
 		a.printDropped(job.Filter)
-		return &jobRows{job, t.draw, func(yield func(*table.Table) error) error { return c.EachTableRows(ctx, t.id, yield) }}, nil
+		return &jobRows{job, t.draw, func(yield func(*table.Table) error) error {
+			return c.EachTableRows(ctx, t.id, yield)
+		}}, nil
 	}}, err
 }
 
@@ -116,7 +120,9 @@ func (t *storedTable) named(ctx context.Context, sent *jobflags.SentTable) (*job
 	if t.rows.Kept == nil || t.rows.IDs == nil {
 		return sent.Named(t.rows, t.recipe)
 	}
-	ids, at, kept := slices.Clone(t.rows.IDs), 0, t.rows.Kept
+	ids := slices.Clone(t.rows.IDs)
+	at := 0
+	kept := t.rows.Kept
 	err := t.client.EachTableRows(ctx, t.id, func(part *table.Table) error {
 		for row := range part.Rows() {
 			if len(kept) > 0 && int(kept[0]) == at {
@@ -158,7 +164,8 @@ func (t *storedTable) draw(ctx context.Context, into *report.Scene) error {
 			point = int32(place)
 		}
 		if clustered {
-			points, taken = append(points, point), append(taken, at)
+			points = append(points, point)
+			taken = append(taken, at)
 		}
 	}
 	if len(points) == 0 {
@@ -176,7 +183,8 @@ func (t *storedTable) draw(ctx context.Context, into *report.Scene) error {
 // sceneOf returns what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
 	s := report.Scene{
-		Data: j.Data, Header: j.Header, Truth: t, Title: j.Name, Constraints: j.Constraints, Spec: j.Spec, Table: j.SourceTable(),
+		Data: j.Data, Header: j.Header, Truth: t, Title: j.Name, Constraints: j.Constraints, Spec: j.Spec,
+		Table: j.SourceTable(),
 	}
 	if j.Table != nil && j.Table.Recipe != nil {
 		s.LabelColumn = j.Table.Recipe.Label

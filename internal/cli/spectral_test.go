@@ -26,12 +26,15 @@ func startSpectral(t *testing.T, steps ...*cleavev1.WatchJobResponse) *fake {
 	f.embedding = &clustering.Embedding{Rows: 4, Columns: 2, Values: []float64{1, 0.1, 1, -0.25, -1, 0, -1, 1.0 / 3}}
 	f.result = clitest.ExampleResult()
 	f.result.Iterations, f.result.History, f.result.Shifts, f.result.Sigma = 0, nil, nil, 0
-	f.result.ObjectiveName, f.result.Embedding = "constrained-spectral", wire.EmbeddingHead(f.embedding)
+	f.result.ObjectiveName = "constrained-spectral"
+	f.result.Embedding = wire.EmbeddingHead(f.embedding)
 	f.result.Spectral = &cleavev1.SpectralReport{
-		Beta: proto.Float64(1.5), Volume: 14, FeasibleVectors: proto.Uint32(3), Eigenvalues: []float64{0.25, 0.5}, Costs: []float64{2, 4},
+		Beta: proto.Float64(1.5), Volume: 14, FeasibleVectors: proto.Uint32(3), Eigenvalues: []float64{0.25, 0.5},
+		Costs:                  []float64{2, 4},
 		ConstraintSatisfaction: []float64{16, 15}, Residuals: []float64{1e-12, 2e-12}, Products: 20,
 	}
-	f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
+	f.watch = func(_ int, _ *cleavev1.WatchJobRequest,
+		stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
 		for _, item := range append(steps, clitest.EndedItem()) {
 			if err := stream.Send(item); err != nil {
 				return err
@@ -56,11 +59,13 @@ func TestFilesOfAnEmbedding(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	f := startSpectral(t, clitest.SolverItem(1, 0.5, 0), clitest.SolverItem(2, 1e-9, 2))
 	succeed(t, "result job-1 --quiet --data p.csv --out o --server "+f.address)
-	if got := clitest.Read(t, "o/embedding.csv"); got != "index,u0,u1\n0,1,0.1\n1,1,-0.25\n2,-1,0\n3,-1,0.3333333333333333\n" {
+	if got := clitest.Read(t,
+		"o/embedding.csv"); got != "index,u0,u1\n0,1,0.1\n1,1,-0.25\n2,-1,0\n3,-1,0.3333333333333333\n" {
 		t.Errorf("embedding.csv is %q", got)
 	}
 	text := clitest.Read(t, "o/result.json")
-	for _, want := range []string{`"beta": 1.5`, `"volume": 14`, `"feasibleVectors": 3`, `"eigenvalues": [`, `"costs": [`, `"constraintSatisfaction": [`, `"residuals": [`, `"products": 20`} {
+	for _, want := range []string{`"beta": 1.5`, `"volume": 14`, `"feasibleVectors": 3`, `"eigenvalues": [`,
+		`"costs": [`, `"constraintSatisfaction": [`, `"residuals": [`, `"products": 20`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("result.json has no %s", want)
 		}
@@ -79,18 +84,22 @@ func TestFilesOfAnEmbedding(t *testing.T) {
 
 	f = startSpectral(t) // solved at once
 	f.result.Spectral.Beta, f.result.Spectral.FeasibleVectors = nil, nil
-	f.result.Spectral.Chosen, f.result.Spectral.Width = cleavev1.CutRule_CUT_RULE_PENCIL, 12
+	f.result.Spectral.Chosen = cleavev1.CutRule_CUT_RULE_PENCIL
+	f.result.Spectral.Width = 12
 	f.result.Spectral.Candidates = []*cleavev1.CutCandidate{
 		{Rule: cleavev1.CutRule_CUT_RULE_UNCONSTRAINED, Width: 2, Loss: 0.5, Violated: proto.Float64(0.25)},
-		{Rule: cleavev1.CutRule_CUT_RULE_PENCIL, Width: 12, Theta: proto.Float64(-1), Loss: 0.25, Violated: proto.Float64(0.125)},
+		{Rule: cleavev1.CutRule_CUT_RULE_PENCIL, Width: 12, Theta: proto.Float64(-1), Loss: 0.25,
+			Violated: proto.Float64(0.125)},
 		{Rule: cleavev1.CutRule_CUT_RULE_STRICT, Loss: 0.75},
 	}
 	out := succeed(t, "result job-1 --data p.csv --out o --server "+f.address)
 	if _, err := os.Stat("o/objective.svg"); err == nil {
 		t.Error("the course of an earlier run stays")
 	}
-	const chosen = "chosen       pencil of 12 eigenvectors; held-out constraints violated: unconstrained 25.0%, pencil 12.5%; not clearly better on held-out constraints: strict\n"
-	if !strings.Contains(out, "eigenvalues  0.25, 0.5") || strings.Contains(out, "beta") || !strings.Contains(out, chosen) {
+	const chosen = "chosen       pencil of 12 eigenvectors; held-out constraints violated: unconstrained 25.0%, " +
+		"pencil 12.5%; not clearly better on held-out constraints: strict\n"
+	if !strings.Contains(out, "eigenvalues  0.25, 0.5") || strings.Contains(out, "beta") ||
+		!strings.Contains(out, chosen) {
 		t.Errorf("the summary is %s", out)
 	}
 }

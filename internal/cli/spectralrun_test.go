@@ -23,18 +23,23 @@ var spectralRuns = []struct {
 	nmi  float64
 }{
 	{"--graph b/edges.csv --k 3 --algorithm spectral", 0.9},
-	{"--graph b/edges.csv --k 3 --algorithm spectral --objective ratio-association --constraints b/constraints.csv", 0.9},
+	{"--graph b/edges.csv --k 3 --algorithm spectral --objective ratio-association --constraints b/constraints.csv",
+		0.9},
 	{"--graph b/edges.csv --k 3 --algorithm spectral-learning --constraints b/constraints.csv", 0.9},
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --constraints b/constraints.csv", 0.9},
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --constraints b/constraints.csv --beta paper", 0.9},
-	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --constraints b/constraints.csv --beta strict --discretize sign", 0.3},
+	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --constraints b/constraints.csv --beta strict " +
+		"--discretize sign", 0.3},
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --source-graph b/edges.csv --beta strict", 0.9},
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --source-data b/data.csv", 0.9},
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --seeds b/seeds.csv", 0.9},
-	{"--data b/data.csv --k 3 --algorithm constrained-spectral --rho 1 --seeds b/seeds.csv --constraints b/constraints.csv", 0.9},
+	{"--data b/data.csv --k 3 --algorithm constrained-spectral --rho 1 --seeds b/seeds.csv --constraints " +
+		"b/constraints.csv", 0.9},
 	{"--data b/data.csv --k 3 --algorithm spectral --rho 1 --storage none", 0.9},
-	{"--data b/data.csv --k 3 --algorithm spectral-learning --kernel laplacian --constraints b/constraints.csv --affinity-diagonal keep", 0.7},
-	{"--data b/data.csv --k 3 --algorithm constrained-spectral --rho 1 --constraints b/constraints.csv --discretize weighted", 0.9},
+	{"--data b/data.csv --k 3 --algorithm spectral-learning --kernel laplacian --constraints b/constraints.csv " +
+		"--affinity-diagonal keep", 0.7},
+	{"--data b/data.csv --k 3 --algorithm constrained-spectral --rho 1 --constraints b/constraints.csv --discretize " +
+		"weighted", 0.9},
 	{"--kernel-matrix b/kernel.csv --k 3 --algorithm spectral", 0.9},
 	{"--graph b/edges.csv --k 3 --init spectral", 0.9},
 }
@@ -61,7 +66,8 @@ func spectralFolder(t *testing.T) {
 			fmt.Fprintf(&kernel, "%g%s", value, map[bool]string{true: "\n", false: ","}[j == len(groups)-1])
 		}
 	}
-	for name, text := range map[string]string{"b/data.csv": points.String(), "b/kernel.csv": kernel.String(), "b/seeds.csv": seeds.String()} {
+	for name, text := range map[string]string{"b/data.csv": points.String(), "b/kernel.csv": kernel.String(),
+		"b/seeds.csv": seeds.String()} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +88,8 @@ func TestSpectralRuns(t *testing.T) {
 	for _, c := range testscale.Some(spectralRuns, 4) {
 		t.Run(c.args, func(t *testing.T) {
 			args := c.args
-			one, three := t.TempDir(), t.TempDir()
+			one := t.TempDir()
+			three := t.TempDir()
 			job := "run --quiet --seed 4 --truth b/truth.csv " + args
 			succeed(t, job+" --workers 1 --out "+one)
 			succeed(t, job+" --workers 3 --out "+three)
@@ -108,9 +115,11 @@ func TestSpectralRuns(t *testing.T) {
 			}
 			// Constraints and seeds choose, where nothing is said about the cuts of the paper; these have a beta.
 			constrained := strings.Contains(args, "constrained-spectral")
-			chosen := constrained && !strings.Contains(args, "--beta") && !strings.Contains(args, "--discretize") && !strings.Contains(args, "--source")
+			chosen := constrained && !strings.Contains(args, "--beta") && !strings.Contains(args, "--discretize") &&
+				!strings.Contains(args, "--source")
 			cut := constrained && d.Spectral.Chosen != cleavev1.CutRule_CUT_RULE_UNCONSTRAINED && d.Spectral.Width == 0
-			if s := d.Spectral; (s.Beta != nil) != cut || (s.FeasibleVectors != nil) != cut || (len(s.ConstraintSatisfaction) == 2) != cut ||
+			if s := d.Spectral; (s.Beta != nil) != cut || (s.FeasibleVectors != nil) != cut ||
+				(len(s.ConstraintSatisfaction) == 2) != cut ||
 				(s.Chosen != cleavev1.CutRule_CUT_RULE_UNSPECIFIED) != chosen || (len(s.Candidates) > 0) != chosen {
 				t.Errorf("reported are %+v", s)
 			}
@@ -151,7 +160,8 @@ func TestWang2014FromFiles(t *testing.T) {
 	clitest.Folder(t, map[string]string{"e.csv": "src,dst\n0,1\n0,2\n1,2\n2,3\n3,4\n3,5\n4,5\n", "q.csv": beliefs})
 	succeed(t, "run --quiet --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --beta 14 --out o")
 	d := readResult(t, clitest.Read(t, "o/result.json"))
-	if s := d.Spectral; s.Volume != 14 || *s.Beta != 14 || math.Abs(s.Eigenvalues[0]-0.138987) > 5e-6 || len(s.Costs) != 1 {
+	if s := d.Spectral; s.Volume != 14 || *s.Beta != 14 || math.Abs(s.Eigenvalues[0]-0.138987) > 5e-6 ||
+		len(s.Costs) != 1 {
 		t.Errorf("got %+v", s)
 	}
 	if got := labelColumns(clitest.Read(t, "o/labels.csv")); got != "index,label\n0,0\n1,0\n2,0\n3,0\n4,1\n5,1\n" {
@@ -165,5 +175,6 @@ func TestWang2014FromFiles(t *testing.T) {
 			t.Errorf("row %d is %q, want %v (%v)", i, line, want[i], err)
 		}
 	}
-	refused(t, "run --quiet --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --beta 100", "largest usable beta")
+	refused(t, "run --quiet --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --beta 100",
+		"largest usable beta")
 }

@@ -33,7 +33,8 @@ func (f *forgetful) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Creat
 	for {
 		part, err := stream.Recv()
 		if err != nil {
-			return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: &cleavev1.Table{TableId: "t", Rows: uint32(f.rows)}})
+			return stream.SendAndClose(&cleavev1.CreateTableResponse{
+				Table: &cleavev1.Table{TableId: "t", Rows: uint32(f.rows)}})
 		}
 		for _, c := range part.GetRows().GetColumns()[:min(1, len(part.GetRows().GetColumns()))] {
 			f.rows += len(c.GetTexts().GetValues())
@@ -65,7 +66,8 @@ func (l *lines) Read(into []byte) (int, error) {
 		if l.at%7 == 0 {
 			class = fmt.Sprintf("class %d", l.at%3)
 		}
-		l.left += fmt.Sprintf("customer %d,%s,%d.25,%d.5,%d.125,0.%d,3.%d,-1.%d\n", l.at, class, l.at%91, l.at%73, l.at%37, l.at, l.at, l.at)
+		l.left += fmt.Sprintf("customer %d,%s,%d.25,%d.5,%d.125,0.%d,3.%d,-1.%d\n", l.at, class, l.at%91, l.at%73,
+			l.at%37, l.at, l.at, l.at)
 		l.at++
 	}
 	n := copy(into, l.left)
@@ -98,7 +100,8 @@ func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 		if err := set.Parse(strings.Fields("--data - --k 3 --label-column group --format csv")); err != nil {
 			t.Fatal(err)
 		}
-		f.MayStream, f.Stdin = true, &lines{rows: rows}
+		f.MayStream = true
+		f.Stdin = &lines{rows: rows}
 		j, err := f.Prepare(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -120,9 +123,11 @@ func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // each thread parses some blocks at a time
-	const allowed = 32 << 20                        // the larger table has 25 MB, or 50 in a long run, and twice as much in memory
+	// the larger table has 25 MB, or 50 in a long run, and twice as much in memory
+	const allowed = 32 << 20
 	rows := testscale.Count(37_500, 75_000)
-	few, many := stream(rows), stream(8*rows)
+	few := stream(rows)
+	many := stream(8 * rows)
 	if many > few+allowed {
 		t.Errorf("%d rows took %d KiB, %d rows %d KiB", rows, few>>10, 8*rows, many>>10)
 	}

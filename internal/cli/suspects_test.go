@@ -46,7 +46,9 @@ func TestWrongConstraintsAreListed(t *testing.T) {
 	clitest.Write(t, "wrong.csv", wrong.String())
 
 	r := invoke(t, "run --data d.csv --k 3 --constraints wrong.csv --enforce always --out o")
-	if r.code != 0 || !strings.Contains(r.stdout, "suspects     2 of 60 constraints, the clearest r") || !strings.Contains(r.stdout, "; all in suspects.csv") || !strings.Contains(r.stdout, "o: labels.csv suspects.csv") {
+	if r.code != 0 || !strings.Contains(r.stdout, "suspects     2 of 60 constraints, the clearest r") ||
+		!strings.Contains(r.stdout, "; all in suspects.csv") ||
+		!strings.Contains(r.stdout, "o: labels.csv suspects.csv") {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	if strings.Contains(r.stdout+r.stderr, "no good method") {
@@ -61,12 +63,15 @@ func TestWrongConstraintsAreListed(t *testing.T) {
 			t.Errorf("%s is missing:\n%s", pair, listed)
 		}
 	}
-	if d := readResult(t, clitest.Read(t, "o/result.json")); len(d.GetSuspects()) != 2 || d.GetConstraints().GetSatisfied() != d.GetConstraints().GetTotal() {
+	if d := readResult(t, clitest.Read(t, "o/result.json")); len(d.GetSuspects()) != 2 ||
+		d.GetConstraints().GetSatisfied() != d.GetConstraints().GetTotal() {
 		t.Errorf("the result has the suspects %v and the constraints %v", d.GetSuspects(), d.GetConstraints())
 	}
 	first := strings.Split(flipped[0], ",")
-	for where, text := range map[string]string{"page": clitest.Read(t, "o/report.html"), "explanation": strings.Join(strings.Fields(succeed(t, "explain o")), " ")} {
-		if !strings.Contains(text, "What the data contradicts") || !strings.Contains(text, first[0]) || !strings.Contains(strings.ReplaceAll(text, "</code>", ""), "--enforce never") {
+	for where, text := range map[string]string{"page": clitest.Read(t, "o/report.html"),
+		"explanation": strings.Join(strings.Fields(succeed(t, "explain o")), " ")} {
+		if !strings.Contains(text, "What the data contradicts") || !strings.Contains(text, first[0]) ||
+			!strings.Contains(strings.ReplaceAll(text, "</code>", ""), "--enforce never") {
 			t.Errorf("the %s does not tell of %v:\n%.3000s", where, first, text)
 		}
 	}
@@ -74,7 +79,8 @@ func TestWrongConstraintsAreListed(t *testing.T) {
 	if r.code != 0 || !strings.Contains(r.stdout, "suspects     2 of 60 constraints") {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.stdout, r.stderr)
 	}
-	if said := succeed(t, "run --data d.csv --k 3 --constraints right.csv --out o"); strings.Contains(said, "suspects") {
+	if said := succeed(t, "run --data d.csv --k 3 --constraints right.csv --out o"); strings.Contains(said,
+		"suspects") {
 		t.Errorf("correct constraints are suspects:\n%s", said)
 	}
 	if _, err := os.Stat("o/suspects.csv"); !os.IsNotExist(err) {
@@ -117,14 +123,16 @@ func TestARunByAClassifier(t *testing.T) {
 	job := "--quiet --data d.csv --k 2 --seeds s.csv --enforce always"
 	succeed(t, "run "+job+" --out o")
 	d := readResult(t, clitest.Read(t, "o/result.json"))
-	if d.GetChoice().GetChosen().GetConstraintUse() != cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT || d.GetModel().GetLandmarks().GetColumns() != columns || d.GetLandmarks() != nil {
+	if d.GetChoice().GetChosen().GetConstraintUse() != cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT ||
+		d.GetModel().GetLandmarks().GetColumns() != columns || d.GetLandmarks() != nil {
 		t.Fatalf("the choice is %v, the model %v", d.GetChoice(), d.GetModel())
 	}
 	if listed := clitest.Read(t, "o/suspects.csv"); !strings.Contains(listed, fmt.Sprintf("\np%d,,seed,down,", wrong)) {
 		t.Errorf("the wrong seed is missing:\n%s", listed)
 	}
 	centroids := strings.Split(clitest.Read(t, "o/centroids.csv"), "\n")
-	if centroids[0] != "a,b,c,d,e,f,g,h,i,j,k,l" || len(centroids) != 4 || strings.Count(centroids[1], ",") != columns-1 {
+	if centroids[0] != "a,b,c,d,e,f,g,h,i,j,k,l" || len(centroids) != 4 ||
+		strings.Count(centroids[1], ",") != columns-1 {
 		t.Errorf("centroids.csv has no means of the columns:\n%s", strings.Join(centroids, "\n"))
 	}
 	labels := labelsByID(clitest.Read(t, "o/labels.csv"))
@@ -135,14 +143,16 @@ func TestARunByAClassifier(t *testing.T) {
 	}
 	id := strings.TrimSpace(submitted.stdout)
 	for _, how := range []string{"--model o", "--job " + id + " --server " + address} {
-		predicted, same := labelsByID(succeed(t, "predict --data d.csv "+how)), 0
+		predicted := labelsByID(succeed(t, "predict --data d.csv "+how))
+		same := 0
 		for row, label := range predicted {
 			if !known[row] && labels[row] == label {
 				same++
 			}
 		}
 		if len(predicted) != rows || same < 9*(rows-len(known))/10 {
-			t.Errorf("predict %s: %d of %d unknown rows have the label of the run, of %d rows", how, same, rows-len(known), len(predicted))
+			t.Errorf("predict %s: %d of %d unknown rows have the label of the run, of %d rows", how, same,
+				rows-len(known), len(predicted))
 		}
 	}
 	table := strings.Split(strings.TrimSpace(data.String()), "\n")
@@ -152,15 +162,18 @@ func TestARunByAClassifier(t *testing.T) {
 		table[row+1] += "," + classes[fmt.Sprintf("p%d", row)]
 	}
 	clitest.Write(t, "c.csv", strings.Join(table, "\n")+"\n")
-	id = strings.TrimSpace(succeed(t, "submit --wait --quiet --data c.csv --k 2 --label-column kind --enforce always --server "+address))
-	if says, want := succeed(t, "explain "+id+" --server "+address), fmt.Sprintf("p%d (down, ", wrong); !strings.Contains(strings.Join(strings.Fields(says), " "), want) {
+	id = strings.TrimSpace(succeed(t,
+		"submit --wait --quiet --data c.csv --k 2 --label-column kind --enforce always --server "+address))
+	if says, want := succeed(t, "explain "+id+" --server "+address), fmt.Sprintf("p%d (down, ",
+		wrong); !strings.Contains(strings.Join(strings.Fields(says), " "), want) {
 		t.Errorf("the job does not name the class of its suspect, %q:\n%s", want, says)
 	}
 	for _, again := range []string{"rerun --quiet o", "run " + job + " --out o"} { // also into the same folder
 		succeed(t, again)
 	}
 	succeed(t, "report o")
-	if page := clitest.Read(t, "o/report.html"); !strings.Contains(page, fmt.Sprintf("p%d", wrong)) || strings.Contains(clitest.Read(t, "o/clusters.svg"), ">centroid<") {
+	if page := clitest.Read(t, "o/report.html"); !strings.Contains(page, fmt.Sprintf("p%d", wrong)) ||
+		strings.Contains(clitest.Read(t, "o/clusters.svg"), ">centroid<") {
 		t.Error("the page has no suspects, or scores are drawn as centroids")
 	}
 }

@@ -17,7 +17,8 @@ func TestTableOfTheReadme(t *testing.T) {
 	readme := clitest.Read(t, "../../README.md")
 	example := clitest.Read(t, "../../docs/examples/customers.csv")
 	clitest.Folder(t, map[string]string{"docs/examples/customers.csv": example})
-	command := regexp.MustCompile(`(?m)^bin/cleave (run --data docs/examples/customers\.csv .*)$`).FindStringSubmatch(readme)
+	command := regexp.MustCompile(`(?m)^bin/cleave (run --data docs/examples/customers\.csv .*)$`).
+		FindStringSubmatch(readme)
 	if command == nil {
 		t.Fatal("README.md has no command on docs/examples/customers.csv")
 	}
@@ -25,7 +26,8 @@ func TestTableOfTheReadme(t *testing.T) {
 	if r.code != 0 {
 		t.Fatalf("exit code %d: %s", r.code, r.stderr)
 	}
-	said := strings.Join(regexp.MustCompile(`(?m)^cleave: (?:column|\d+ empty cells) .*\n`).FindAllString(r.stderr, -1), "")
+	said := strings.Join(regexp.MustCompile(`(?m)^cleave: (?:column|\d+ empty cells) .*\n`).FindAllString(r.stderr, -1),
+		"")
 	if !strings.HasPrefix(said, "cleave: column \"segment\"") || !strings.Contains(readme, "\n```\n"+said+"```\n") {
 		t.Errorf("README.md does not have what is said about the table:\n%s", said)
 	}
@@ -39,7 +41,8 @@ func TestTableOfTheReadme(t *testing.T) {
 	}
 	right, known := 0, 0
 	for at, line := range labels[1:] {
-		cells, row := strings.Split(line, ","), strings.Split(rows[at+1], ";")
+		cells := strings.Split(line, ",")
+		row := strings.Split(rows[at+1], ";")
 		if cells[0] != row[0] {
 			t.Fatalf("line %d is about %s, not %s", at+2, cells[0], row[0])
 		}
@@ -75,12 +78,16 @@ func TestIDsAndClassesInTables(t *testing.T) {
 	})
 	const by = "--ignore team --data people.csv"
 	for _, c := range []struct{ named, numbered string }{
-		{by + " --algorithm pc-kmeans --constraints pairs.csv", "--data numbers.csv --algorithm pc-kmeans --constraints pairs0.csv"},
-		{by + " --algorithm seeded-kmeans --seeds seeds.csv", "--data numbers.csv --algorithm seeded-kmeans --seeds seeds0.csv"},
-		{by + " --algorithm kernel-kmeans --weights weights.csv --init labels:start.csv", "--data numbers.csv --algorithm kernel-kmeans --weights w0.csv --init labels:start0.csv"},
+		{by + " --algorithm pc-kmeans --constraints pairs.csv",
+			"--data numbers.csv --algorithm pc-kmeans --constraints pairs0.csv"},
+		{by + " --algorithm seeded-kmeans --seeds seeds.csv",
+			"--data numbers.csv --algorithm seeded-kmeans --seeds seeds0.csv"},
+		{by + " --algorithm kernel-kmeans --weights weights.csv --init labels:start.csv",
+			"--data numbers.csv --algorithm kernel-kmeans --weights w0.csv --init labels:start0.csv"},
 	} {
 		if strings.Contains(c.numbered, "w0.csv") {
-			for name, text := range map[string]string{"w0.csv": "index,weight\n0,2\n", "start0.csv": "label\n0\n0\n1\n1\n1\n1\n"} {
+			for name, text := range map[string]string{"w0.csv": "index,weight\n0,2\n",
+				"start0.csv": "label\n0\n0\n1\n1\n1\n1\n"} {
 				if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}
@@ -88,7 +95,8 @@ func TestIDsAndClassesInTables(t *testing.T) {
 		}
 		succeed(t, "run --quiet --k 2 --seed 1 --out named "+c.named)
 		succeed(t, "run --quiet --k 2 --seed 1 --out numbered "+c.numbered)
-		named, numbered := clitest.Read(t, "named/labels.csv"), clitest.Read(t, "numbered/labels.csv")
+		named := clitest.Read(t, "named/labels.csv")
+		numbered := clitest.Read(t, "numbered/labels.csv")
 		for at, name := range []string{"ann", "bob", "cat", "dan", "eve", "fay"} {
 			numbered = strings.Replace(numbered, fmt.Sprintf("\n%d,", at), "\n"+name+",", 1)
 		}
@@ -100,11 +108,13 @@ func TestIDsAndClassesInTables(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.named, named, numbered)
 		}
 	}
-	if d := readResult(t, succeed(t, "run --quiet --json --k 2 --algorithm kmeans --truth truth.csv --score-on on.csv "+by)); d.Evaluation.Ari != 1 {
+	if d := readResult(t, succeed(t, "run --quiet --json --k 2 --algorithm kmeans --truth truth.csv --score-on on.csv "+
+		by)); d.Evaluation.Ari != 1 {
 		t.Errorf("scores %+v", d.Evaluation)
 	}
 	succeed(t, "run --quiet --k 2 --algorithm kmeans --out o "+by)
-	if out := succeed(t, "evaluate --labels o/labels.csv --truth truth.csv --constraints pairs.csv"); !strings.Contains(out, "ARI          1.0000") || !strings.Contains(out, "2 of 2 satisfied") {
+	if out := succeed(t, "evaluate --labels o/labels.csv --truth truth.csv --constraints pairs.csv"); !strings.Contains(
+		out, "ARI          1.0000") || !strings.Contains(out, "2 of 2 satisfied") {
 		t.Errorf("evaluate: %s", out)
 	}
 }
@@ -117,7 +127,8 @@ func TestLabelColumns(t *testing.T) {
 	})
 	for _, c := range []struct{ args, said string }{
 		{"--data people.csv --label-column team", `column "team" has 4 labels of 2 classes for 6 rows: used as seeds`},
-		{"--data people.csv --label-column 4 --label-as constraints --algorithm pc-kmeans", "4 labels become 4 constraints for pc-kmeans"},
+		{"--data people.csv --label-column 4 --label-as constraints --algorithm pc-kmeans",
+			"4 labels become 4 constraints for pc-kmeans"},
 		{"--data people.csv --label-column team --algorithm spectral", "used as constraints"},
 		{"--data people.csv --label-column team --algorithm kernel-kmeans", "used as constraints"},
 		{"--data people.csv --label-column team --algorithm constrained-kmeans", "used as seeds"},
@@ -139,15 +150,22 @@ func TestLabelColumns(t *testing.T) {
 			continue
 		}
 		d := readResult(t, r.stdout)
-		if strings.Contains(r.stderr, "used as truth") && d.Evaluation == nil || strings.Contains(c.args, "sample") && d.Constraints.Total != 5 {
+		if strings.Contains(r.stderr, "used as truth") && d.Evaluation == nil || strings.Contains(c.args, "sample") &&
+			d.Constraints.Total != 5 {
 			t.Errorf("%s: evaluation %v, constraints %v", c.args, d.Evaluation, d.Constraints)
 		}
-		if named := strings.Contains(clitest.Read(t, "o/labels.csv"), "dan,0,blue") || strings.Contains(clitest.Read(t, "o/labels.csv"), "dan,1,blue"); named != !strings.Contains(r.stderr+c.args, "truth") {
+		if named := strings.Contains(clitest.Read(t, "o/labels.csv"), "dan,0,blue") ||
+			strings.Contains(clitest.Read(t, "o/labels.csv"), "dan,1,blue"); named != !strings.Contains(r.stderr+c.args,
+			"truth") {
 			t.Errorf("%s: labels.csv is\n%s", c.args, clitest.Read(t, "o/labels.csv"))
 		}
 	}
-	first := readResult(t, succeed(t, "run --quiet --json --k 2 --algorithm pc-kmeans --data all.csv --label-column team --sample-constraints 5 --seed 4"))
-	again := readResult(t, succeed(t, "run --quiet --json --k 2 --algorithm pc-kmeans --data all.csv --ignore team --truth truth.csv --sample-constraints 5 --seed 4"))
+	first := readResult(t,
+		succeed(t, "run --quiet --json --k 2 --algorithm pc-kmeans --data all.csv --label-column team "+
+			"--sample-constraints 5 --seed 4"))
+	again := readResult(t,
+		succeed(t, "run --quiet --json --k 2 --algorithm pc-kmeans --data all.csv --ignore team --truth truth.csv "+
+			"--sample-constraints 5 --seed 4"))
 	if first.Objective != again.Objective || first.Constraints.Satisfied != again.Constraints.Satisfied {
 		t.Errorf("%+v and %+v", first.Constraints, again.Constraints)
 	}
@@ -161,19 +179,23 @@ func TestGraphsByName(t *testing.T) {
 		"one.csv":     "1,2\n2,3\n3,1\n4,5\n5,6\n6,4\n3,4\n",
 	})
 	succeed(t, "run --quiet --k 2 --graph friends.csv --constraints pairs.csv --out o")
-	if labels := clitest.Read(t, "o/labels.csv"); !strings.HasPrefix(labels, "id,label") || !strings.Contains(labels, "\nann,") || !strings.Contains(labels, "\nfay,") {
+	if labels := clitest.Read(t, "o/labels.csv"); !strings.HasPrefix(labels, "id,label") ||
+		!strings.Contains(labels, "\nann,") || !strings.Contains(labels, "\nfay,") {
 		t.Errorf("labels.csv is\n%s", labels)
 	}
-	if d := readResult(t, succeed(t, "run --quiet --json --k 3 --graph friends.csv --vertex-list all.csv")); d.Rows != 7 {
+	if d := readResult(t,
+		succeed(t, "run --quiet --json --k 3 --graph friends.csv --vertex-list all.csv")); d.Rows != 7 {
 		t.Errorf("%d vertices", d.Rows)
 	}
-	if r := invoke(t, "run --quiet --k 2 --graph one.csv"); r.code != 0 || !strings.Contains(r.stderr, "--named-vertices") {
+	if r := invoke(t, "run --quiet --k 2 --graph one.csv"); r.code != 0 ||
+		!strings.Contains(r.stderr, "--named-vertices") {
 		t.Errorf("exit code %d, %s", r.code, r.stderr)
 	}
 	if d := readResult(t, succeed(t, "run --quiet --json --k 2 --graph one.csv --named-vertices")); d.Rows != 6 {
 		t.Errorf("%d vertices", d.Rows)
 	}
-	if r := invoke(t, "run --quiet --k 2 --data friends.csv --categorical src,dst"); !strings.Contains(r.stderr, "looks like a list of edges; --graph") {
+	if r := invoke(t, "run --quiet --k 2 --data friends.csv --categorical src,dst"); !strings.Contains(r.stderr,
+		"looks like a list of edges; --graph") {
 		t.Errorf("exit code %d, %s", r.code, r.stderr)
 	}
 }
@@ -190,11 +212,16 @@ func TestBadTables(t *testing.T) {
 		"empty.csv": "id,x,team\na,1,\nb,2,\n",
 	})
 	for _, c := range []struct{ args, want string }{
-		{"--data twice.csv --id-column id", `twice.csv, line 4, column "id": the id "a" is used a second time; the first is on line 2`},
-		{"--data people.csv --ignore team --constraints far.csv", `far.csv, line 2, column "j": the data has no row with the id "dam"; did you mean "dan"?`},
-		{"--data people.csv --ignore team --seeds many.csv", `many.csv: there are 3 classes ("a" and others), but only 2 clusters; --k 3 makes one for each`},
-		{"--data mixed.csv", `mixed.csv, line 3, column "x": "two" is not a number, unlike most cells of the column; correct it, or use --categorical x`},
-		{"--data words.csv", `words.csv: no column is left to cluster by (column "id" is the row id, column "remark" is left out: its 5 different values hardly repeat in 6 rows; --categorical remark`},
+		{"--data twice.csv --id-column id",
+			`twice.csv, line 4, column "id": the id "a" is used a second time; the first is on line 2`},
+		{"--data people.csv --ignore team --constraints far.csv",
+			`far.csv, line 2, column "j": the data has no row with the id "dam"; did you mean "dan"?`},
+		{"--data people.csv --ignore team --seeds many.csv",
+			`many.csv: there are 3 classes ("a" and others), but only 2 clusters; --k 3 makes one for each`},
+		{"--data mixed.csv", `mixed.csv, line 3, column "x": "two" is not a number, unlike most cells of the column; ` +
+			`correct it, or use --categorical x`},
+		{"--data words.csv", `words.csv: no column is left to cluster by (column "id" is the row id, column "remark" ` +
+			`is left out: its 5 different values hardly repeat in 6 rows; --categorical remark`},
 		{"--data people.csv --columns teem", `people.csv: the table has no column "teem"; did you mean "team"?`},
 		{"--data empty.csv --label-column team", `empty.csv: column "team" has no class in any row`},
 		{"--data people.csv --delimiter ab", "--delimiter"},
@@ -217,19 +244,23 @@ func TestBadTables(t *testing.T) {
 
 // New rows get the classes of their clusters from a job as they do from the folder of the same run.
 func TestPredictByAJobNamesClasses(t *testing.T) {
-	clitest.Folder(t, map[string]string{"people.csv": people, "gaps.csv": strings.Replace(people, "ann,0,", "ann,,", 1)})
+	clitest.Folder(t, map[string]string{"people.csv": people,
+		"gaps.csv": strings.Replace(people, "ann,0,", "ann,,", 1)})
 	address := startServe(t, "--workers 1 --data-dir state")
 	for _, job := range []string{"--data people.csv", "--data gaps.csv --missing drop"} {
 		job = "--quiet --k 2 --algorithm seeded-kmeans --label-column team " + job
 		succeed(t, "run --out o "+job)
 		id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
-		want, got := succeed(t, "predict --model o --data people.csv"), succeed(t, "predict --job "+id+" --data people.csv --server "+address)
+		want := succeed(t, "predict --model o --data people.csv")
+		got := succeed(t, "predict --job "+id+" --data people.csv --server "+address)
 		if got != want || !strings.Contains(got, ",red,") || !strings.Contains(got, ",blue,") {
 			t.Errorf("%s: got\n%s\nwant\n%s", job, got, want)
 		}
 	}
-	id := strings.TrimSpace(succeed(t, "submit --wait --quiet --k 2 --label-column team --data people.csv --server "+address))
-	if got := succeed(t, "predict --job "+id+" --data people.csv --server "+address); !strings.HasPrefix(got, "id,label,class") || strings.Count(got, ",red") != 3 {
+	id := strings.TrimSpace(succeed(t, "submit --wait --quiet --k 2 --label-column team --data people.csv --server "+
+		address))
+	if got := succeed(t, "predict --job "+id+" --data people.csv --server "+address); !strings.HasPrefix(got,
+		"id,label,class") || strings.Count(got, ",red") != 3 {
 		t.Errorf("auto: got\n%s", got)
 	}
 }

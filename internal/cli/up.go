@@ -35,7 +35,8 @@ import (
 var upScript []byte
 
 // unpack is what ssh runs: it unpacks the folder that arrives on standard input and runs its script.
-const unpack = `d=$(mktemp -d) || exit; trap "rm -rf $d" EXIT; tar -xf - -C $d || exit; if [ $(id -u) = 0 ]; then sh $d/up.sh; else sudo -n sh $d/up.sh; fi`
+const unpack = `d=$(mktemp -d) || exit; trap "rm -rf $d" EXIT; tar -xf - -C $d || exit; if [ $(id -u) = 0 ]; then sh ` +
+	`$d/up.sh; else sudo -n sh $d/up.sh; fi`
 
 // probe prints what cleave up must know about a machine: its architecture and its host name, which names its worker.
 const probe = `dpkg --print-architecture 2>/dev/null || uname -m; hostname`
@@ -63,11 +64,14 @@ type machine struct {
 
 func (a *app) upCommand() *cobra.Command {
 	f := &upFlags{wait: shell.Duration(time.Minute)}
-	cmd, set := argsCommand("up COORDINATOR WORKER...", "Start a coordinator and workers on machines that ssh reaches, and log in",
+	cmd, set := argsCommand("up COORDINATOR WORKER...",
+		"Start a coordinator and workers on machines that ssh reaches, and log in",
 		func(ctx context.Context, args []string) error { return a.up(ctx, f, args) })
 	set.StringVar(&f.dir, "certs", "certs", "`DIR` of the cluster's certificates; they are created if there are none")
-	set.StringVar(&f.packages, "packages", "", "`DIR` with the Debian packages to install (default: they are installed already)")
-	set.StringVar(&f.address, "address", "", "`HOST:PORT` at which workers and you reach the coordinator (default: its name, and port 7400)")
+	set.StringVar(&f.packages, "packages", "",
+		"`DIR` with the Debian packages to install (default: they are installed already)")
+	set.StringVar(&f.address, "address", "",
+		"`HOST:PORT` at which workers and you reach the coordinator (default: its name, and port 7400)")
 	set.StringVar(&f.ssh, "ssh", "ssh", "`COMMAND` to call machines with, such as \"ssh -i key\"")
 	set.Var(&f.wait, "wait", "how long to wait until all workers are attached")
 	return cmd
@@ -105,7 +109,9 @@ func (a *app) up(ctx context.Context, f *upFlags, targets []string) error {
 // parseMachines returns the machines that the arguments name, the coordinator first.
 func parseMachines(targets []string) ([]machine, error) {
 	if len(targets) < 2 {
-		return nil, shell.Usage("give the machine of the coordinator, and then those of the workers: cleave up c.example w1.example w2.example")
+		return nil,
+			shell.Usage("give the machine of the coordinator, and then those of the workers: cleave up c.example " +
+				"w1.example w2.example")
 	}
 	var machines []machine
 	for at, target := range targets {
@@ -114,7 +120,9 @@ func parseMachines(targets []string) ([]machine, error) {
 			m.role = coordinatorRole
 		}
 		if m.host == "" || strings.HasPrefix(target, "-") || strings.ContainsAny(m.host, ":/ \t\n'\"") {
-			return nil, shell.Usage("%q is not a machine that ssh reaches; use HOST or USER@HOST, and set ports and keys with --ssh or in the configuration of ssh", target)
+			return nil,
+				shell.Usage("%q is not a machine that ssh reaches; use HOST or USER@HOST, and set ports and keys "+
+					"with --ssh or in the configuration of ssh", target)
 		}
 		if slices.ContainsFunc(machines, func(other machine) bool { return other.host == m.host }) {
 			return nil, shell.Usage("%s is given twice; a machine has one role", m.host)
@@ -130,13 +138,15 @@ func (a *app) upCertificates(f *upFlags) error {
 	if err != nil {
 		return shell.Usage("--address is %q; use HOST:PORT", f.address)
 	}
-	f.days, f.hosts = certificateDays(), []string{host}
+	f.days = certificateDays()
+	f.hosts = []string{host}
 	folder := f.folder()
 	if _, err := os.Stat(filepath.Join(f.dir, "ca")); errors.Is(err, os.ErrNotExist) {
 		if err := folder.Init(); err != nil {
 			return err
 		}
-		a.warn("created an authority in %s; keep %s secret", filepath.Join(f.dir, "ca"), filepath.Join(f.dir, "ca", credentials.KeyFile))
+		a.warn("created an authority in %s; keep %s secret", filepath.Join(f.dir, "ca"),
+			filepath.Join(f.dir, "ca", credentials.KeyFile))
 	}
 	for _, p := range f.parties() {
 		before, exists, err := folder.Party(p.folder)
@@ -144,8 +154,10 @@ func (a *app) upCertificates(f *upFlags) error {
 		case err != nil:
 			return err
 		case exists && p.folder == coordinatorRole && !slices.Contains(before.Hosts, host):
-			return fault.Invalid("OTHER_HOST", "the certificate in %s is for %s, not for %s; give --address with one of these names, or renew it: "+
-				"cleave certs coordinator --renew --dir %s --host %s", filepath.Join(f.dir, p.folder), strings.Join(before.Hosts, ", "), host, f.dir, host)
+			return fault.Invalid("OTHER_HOST",
+				"the certificate in %s is for %s, not for %s; give --address with one of these names, or renew it: "+
+					"cleave certs coordinator --renew --dir %s --host %s", filepath.Join(f.dir, p.folder),
+				strings.Join(before.Hosts, ", "), host, f.dir, host)
 		case exists:
 			continue
 		}
@@ -183,10 +195,12 @@ func (f *upFlags) call(ctx context.Context, m *machine, command string, stdin io
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	switch {
 	case failed && exit.ExitCode() == 255:
-		return "", fault.New(fault.Unavailable, "NO_SSH", "%s cannot be reached with %q: %s; check that this works without a password: %s %s true",
+		return "", fault.New(fault.Unavailable, "NO_SSH",
+			"%s cannot be reached with %q: %s; check that this works without a password: %s %s true",
 			m.target, f.ssh, lastLine(messages.String()), f.ssh, m.target)
 	case failed:
-		return "", fault.New(fault.FailedPrecondition, "MACHINE_FAILED", "%s: %s", m.target, cmp.Or(strings.TrimSpace(messages.String()), err.Error()))
+		return "", fault.New(fault.FailedPrecondition, "MACHINE_FAILED", "%s: %s", m.target,
+			cmp.Or(strings.TrimSpace(messages.String()), err.Error()))
 	case err != nil:
 		return "", shell.Usage("%q cannot be run: %v", f.ssh, err)
 	}
@@ -206,7 +220,9 @@ func (f *upFlags) inspect(ctx context.Context, m *machine) error {
 	}
 	lines := strings.Fields(out)
 	if len(lines) != 2 {
-		return fault.New(fault.FailedPrecondition, "MACHINE_FAILED", "%s printed %.200q instead of its architecture and host name; check that it runs Linux and that its shell prints nothing at login", m.target, out)
+		return fault.New(fault.FailedPrecondition, "MACHINE_FAILED",
+			"%s printed %.200q instead of its architecture and host name; check that it runs Linux and that its "+
+				"shell prints nothing at login", m.target, out)
 	}
 	m.architecture, m.name = lines[0], lines[1]
 	return nil
@@ -257,7 +273,8 @@ func (f *upFlags) packageFor(m *machine) ([]byte, error) {
 	pattern := "cleave-" + m.role + "_*_" + m.architecture + ".deb"
 	found, err := filepath.Glob(filepath.Join(f.packages, pattern))
 	if err != nil || len(found) != 1 {
-		return nil, shell.Usage("--packages %s must have one file %s for %s, but has %d; make packages builds it", f.packages, pattern, m.host, len(found))
+		return nil, shell.Usage("--packages %s must have one file %s for %s, but has %d; make packages builds it",
+			f.packages, pattern, m.host, len(found))
 	}
 	return os.ReadFile(found[0])
 }
@@ -325,7 +342,8 @@ func (f *upFlags) whyMissing(ctx context.Context, machines []machine) error {
 	if machines[0].role == workerRole {
 		what = text.Plural(len(machines), "worker") + " did not attach to " + f.address
 	}
-	why := []error{fault.New(fault.Unavailable, "NOT_UP", "%s within %v; run the same command again to keep waiting", what, &f.wait)}
+	why := []error{fault.New(fault.Unavailable, "NOT_UP", "%s within %v; run the same command again to keep waiting",
+		what, &f.wait)}
 	for at := range machines {
 		m := &machines[at]
 		command := "journalctl --unit cleave-" + m.role + " --lines 5 --output cat --no-pager"

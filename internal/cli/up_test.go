@@ -60,7 +60,8 @@ func TestUpReportsWhatMachinesSay(t *testing.T) {
 	for _, c := range []struct{ about, script, want string }{
 		{"a machine that is not there", "echo 'Connection refused' >&2; exit 255", "w cannot be reached with"},
 		{"no Debian", "echo motd; echo x86_64; hostname", "its shell prints nothing at login"},
-		{"no package", "case $command in *mktemp*) cat >/dev/null; echo 'the package is not installed' >&2; exit 1;; esac; echo amd64; echo name", "c: the package is not installed"},
+		{"no package", "case $command in *mktemp*) cat >/dev/null; echo 'the package is not installed' >&2; exit 1;; " +
+			"esac; echo amd64; echo name", "c: the package is not installed"},
 	} {
 		r := invoke(t, "up --certs certs --ssh "+fakeSSH(t, c.script)+" c w")
 		if r.code == 0 || !strings.Contains(r.stderr, c.want) {
@@ -68,11 +69,13 @@ func TestUpReportsWhatMachinesSay(t *testing.T) {
 		}
 	}
 	r := invoke(t, "up --certs certs --ssh "+fakeSSH(t, "exit 255")+" other w")
-	if r.code == 0 || !strings.Contains(r.stderr, "certs/coordinator is for c, localhost") || !strings.Contains(r.stderr, "cleave certs coordinator --renew") {
+	if r.code == 0 || !strings.Contains(r.stderr, "certs/coordinator is for c, localhost") ||
+		!strings.Contains(r.stderr, "cleave certs coordinator --renew") {
 		t.Errorf("the certificates of another coordinator: exit code %d: %s", r.code, r.stderr)
 	}
 	r = invoke(t, "up --certs certs --packages . --ssh "+fakeSSH(t, "echo amd64; echo name")+" c w")
-	if r.code == 0 || !strings.Contains(r.stderr, "must have one file cleave-coordinator_*_amd64.deb for c, but has 0") {
+	if r.code == 0 ||
+		!strings.Contains(r.stderr, "must have one file cleave-coordinator_*_amd64.deb for c, but has 0") {
 		t.Errorf("without packages: exit code %d: %s", r.code, r.stderr)
 	}
 }
@@ -86,7 +89,8 @@ func TestParcelOfUp(t *testing.T) {
 	if err := a.upCertificates(f); err != nil {
 		t.Fatal(err)
 	}
-	for role, setting := range map[string]string{workerRole: "CLEAVE_WORKER_COORDINATOR=c:7500\n", coordinatorRole: "CLEAVE_COORDINATOR_LISTEN=:7500\n"} {
+	for role, setting := range map[string]string{workerRole: "CLEAVE_WORKER_COORDINATOR=c:7500\n",
+		coordinatorRole: "CLEAVE_COORDINATOR_LISTEN=:7500\n"} {
 		bundle, err := f.bundle(&machine{role: role})
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +114,8 @@ func TestParcelOfUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got) != 6 || got["role"] != role || got["settings"] != setting || got["tls/key.pem"] != string(key) || got["up.sh"] != string(upScript) {
+		if len(got) != 6 || got["role"] != role || got["settings"] != setting || got["tls/key.pem"] != string(key) ||
+			got["up.sh"] != string(upScript) {
 			t.Errorf("a %s gets %q", role, got)
 		}
 	}
@@ -148,9 +153,11 @@ func TestUpReportsAFailedCopy(t *testing.T) {
 	clitest.Write(t, filepath.Join(dir, "new"), "A=1\n")
 	_, put, _ := strings.Cut(string(upScript), "\nput() {")
 	put, _, _ = strings.Cut(put, "\n}\n")
-	script := "say() { echo \"$*\"; }\nput() {" + put + "\n}\nif put " + dir + "/new " + dir + "/missing/env; then :; fi\necho went on"
+	script := "say() { echo \"$*\"; }\nput() {" + put + "\n}\nif put " + dir + "/new " + dir +
+		"/missing/env; then :; fi\necho went on"
 	out, err := exec.Command("sh", "-euc", script).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "/missing/env cannot be written") || strings.Contains(string(out), "went on") {
+	if err == nil || !strings.Contains(string(out), "/missing/env cannot be written") ||
+		strings.Contains(string(out), "went on") {
 		t.Errorf("%v, %s", err, out)
 	}
 }
@@ -161,7 +168,8 @@ type slowCluster struct {
 	calls atomic.Int32
 }
 
-func (s *slowCluster) ListWorkers(ctx context.Context, _ *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
+func (s *slowCluster) ListWorkers(ctx context.Context,
+	_ *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
 	if s.calls.Add(1) > 1 {
 		<-ctx.Done()
 	}
@@ -171,7 +179,8 @@ func (s *slowCluster) ListWorkers(ctx context.Context, _ *cleavev1.ListWorkersRe
 // A coordinator that has answered is not blamed for a worker that is missing, even if its last answer comes too late.
 func TestUpNamesTheMissingWorker(t *testing.T) {
 	err := awaitWorkersOf(t, &slowCluster{}, 4*time.Second)
-	if err == nil || !strings.Contains(err.Error(), "1 worker did not attach") || !strings.Contains(err.Error(), "log of w") {
+	if err == nil || !strings.Contains(err.Error(), "1 worker did not attach") ||
+		!strings.Contains(err.Error(), "log of w") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -189,7 +198,8 @@ func awaitWorkersOf(t *testing.T, cluster cleavev1.ClusterServiceServer, wait ti
 	t.Cleanup(server.Stop)
 	f := &upFlags{ssh: fakeSSH(t, "echo log of $host"), address: listener.Addr().String(), wait: shell.Duration(wait)}
 	a := &app{stderr: io.Discard, env: func(string) string { return "" }}
-	return a.awaitWorkers(t.Context(), f, append([]machine{{target: "c", host: "c", role: coordinatorRole}, {target: "w", host: "w", role: workerRole, name: "w"}}, more...))
+	return a.awaitWorkers(t.Context(), f, append([]machine{{target: "c", host: "c", role: coordinatorRole},
+		{target: "w", host: "w", role: workerRole, name: "w"}}, more...))
 }
 
 // namesakes is a cluster with workers of the same name.
@@ -226,7 +236,8 @@ func (strictCluster) ListWorkers(context.Context, *cleavev1.ListWorkersRequest) 
 
 // A coordinator that refuses the caller will not answer later either.
 func TestUpReportsARefusal(t *testing.T) {
-	if err := awaitWorkersOf(t, strictCluster{}, 4*time.Second); err == nil || !strings.HasPrefix(err.Error(), "you may not list workers") {
+	if err := awaitWorkersOf(t, strictCluster{}, 4*time.Second); err == nil ||
+		!strings.HasPrefix(err.Error(), "you may not list workers") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -29,7 +29,8 @@ var vectorRuns = []struct{ args, model string }{
 	{"--algorithm pc-kmeans --constraints g/constraints.csv --inference bp", "centroids.csv"},
 	{"--algorithm m-kmeans --constraints g/constraints.csv --metric full", "centroids.csv metric.csv"},
 	{"--algorithm mpc-kmeans --constraints g/constraints.csv --inference exact", "centroids.csv metric.csv"},
-	{"--algorithm hmrf-kmeans --constraints g/constraints.csv --inference lp --init weighted-farthest-first", "centroids.csv metric.csv"},
+	{"--algorithm hmrf-kmeans --constraints g/constraints.csv --inference lp --init weighted-farthest-first",
+		"centroids.csv metric.csv"},
 	{"--algorithm hmrf-kmeans --constraints g/constraints.csv --distortion cosine", "centroids.csv"},
 }
 
@@ -46,7 +47,8 @@ func vectorFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seeds, start := "index,label\n", strings.Join(header, ",")+"\n"
+	seeds := "index,label\n"
+	start := strings.Join(header, ",") + "\n"
 	for label := range int64(3) {
 		for i, of := range truth {
 			if of == label {
@@ -68,7 +70,8 @@ func TestVectorRuns(t *testing.T) {
 	vectorFiles(t)
 	for _, c := range vectorRuns {
 		t.Run(c.args, func(t *testing.T) {
-			one, three := t.TempDir(), t.TempDir()
+			one := t.TempDir()
+			three := t.TempDir()
 			job := "run --quiet --data g/data.csv --k 3 --seed 4 --truth g/truth.csv " + c.args
 			succeed(t, job+" --workers 1 --out "+one)
 			succeed(t, job+" --workers 3 --out "+three)
@@ -94,7 +97,8 @@ func TestVectorRuns(t *testing.T) {
 				}
 			}
 			succeed(t, "predict --model "+one+" --data g/data.csv --out predicted.csv")
-			if c.model == "centroids.csv" && d.Constraints.GetTotal() == 0 && labelColumns(clitest.Read(t, "predicted.csv")) != labelColumns(clitest.Read(t, one+"/labels.csv")) {
+			if c.model == "centroids.csv" && d.Constraints.GetTotal() == 0 &&
+				labelColumns(clitest.Read(t, "predicted.csv")) != labelColumns(clitest.Read(t, one+"/labels.csv")) {
 				t.Error("the run's own points get other labels")
 			}
 		})
@@ -109,18 +113,21 @@ func TestSparseRunsFindWhatDenseOnesFind(t *testing.T) {
 	}
 	writeSparse(t, "data.svm", points)
 	r := invoke(t, "run --quiet --data data.svm --k 3 --seed 4 --algorithm kmeans --out sparse")
-	if r.code != 0 || r.stderr != "" || !strings.Contains(clitest.Read(t, "sparse/clusters.svg"), "principal component 1") {
+	if r.code != 0 || r.stderr != "" || !strings.Contains(clitest.Read(t, "sparse/clusters.svg"),
+		"principal component 1") {
 		t.Fatalf("exit code %d: %s", r.code, r.stderr)
 	}
 	succeed(t, "run --quiet --data g/data.csv --k 3 --seed 4 --algorithm kmeans --out dense")
 	if labelColumns(clitest.Read(t, "sparse/labels.csv")) != labelColumns(clitest.Read(t, "dense/labels.csv")) {
 		t.Error("labels differ")
 	}
-	s, d := readResult(t, clitest.Read(t, "sparse/result.json")), readResult(t, clitest.Read(t, "dense/result.json"))
+	s := readResult(t, clitest.Read(t, "sparse/result.json"))
+	d := readResult(t, clitest.Read(t, "dense/result.json"))
 	if math.Abs(s.Objective-d.Objective) > 1e-9*d.Objective {
 		t.Errorf("sparse %v, dense %v", s.Objective, d.Objective)
 	}
-	if got := labelColumns(succeed(t, "predict --model dense --data data.svm")); got != labelColumns(clitest.Read(t, "dense/labels.csv")) {
+	if got := labelColumns(succeed(t, "predict --model dense --data data.svm")); got != labelColumns(clitest.Read(t,
+		"dense/labels.csv")) {
 		t.Errorf("predicted are %s", got)
 	}
 }
@@ -159,7 +166,8 @@ func TestVectorJobsOfAServer(t *testing.T) {
 	if out := succeed(t, "get "+id+" --server "+address); !strings.Contains(out, "algorithm    mpc-kmeans") {
 		t.Errorf("get: %s", out)
 	}
-	if out := succeed(t, "plan "+job+" --server "+address); !strings.Contains(strings.Join(strings.Fields(out), " "), "points 90 x 3") {
+	if out := succeed(t, "plan "+job+" --server "+address); !strings.Contains(strings.Join(strings.Fields(out), " "),
+		"points 90 x 3") {
 		t.Errorf("plan: %s", out)
 	}
 	if out := succeed(t, "watch "+id+" --server "+address); !strings.HasPrefix(out, "iteration 1: objective ") {
@@ -192,7 +200,9 @@ func TestASecondRunReplacesTheFilesOfTheFirst(t *testing.T) {
 		t.Error("a file that is not Cleave's was taken for its own")
 	}
 	succeed(t, "run --quiet --data g/data.csv --k 3 --algorithm m-kmeans --out o")
-	if got := names(); got != "_MANIFEST.json _SUCCESS centroids.csv clusters.svg labels.csv metric.csv objective.svg report.html result.json" {
+	if got :=
+		names(); got !=
+		"_MANIFEST.json _SUCCESS centroids.csv clusters.svg labels.csv metric.csv objective.svg report.html result.json" {
 		t.Errorf("wrote %s", got)
 	}
 	succeed(t, "run --quiet --data g/data.csv --k 3 --algorithm kernel-kmeans --out o")

@@ -32,8 +32,11 @@ func mixedTable(rows int, all bool) string {
 		if i%17 == 5 {
 			age = ""
 		}
-		fmt.Fprintf(&text, "c%d,%s,%.0f,%.3f,%s,%s,%s,%d,%s\n", 7*i+1, age, 30e3+9e3*float64((group+1)%3)+3e3*rng.NormFloat64(), 0.3*float64((group+2)%3)+0.1*rng.NormFloat64(),
-			[]string{"north", "east", "south", "west"}[rng.IntN(4)], []string{"basic", "plus", "pro"}[(group+rng.IntN(4)/3)%3], []string{"yes", "no"}[rng.IntN(2)], 1+rng.IntN(2), team)
+		fmt.Fprintf(&text, "c%d,%s,%.0f,%.3f,%s,%s,%s,%d,%s\n", 7*i+1, age,
+			30e3+9e3*float64((group+1)%3)+3e3*rng.NormFloat64(), 0.3*float64((group+2)%3)+0.1*rng.NormFloat64(),
+			[]string{"north", "east", "south", "west"}[rng.IntN(4)],
+			[]string{"basic", "plus", "pro"}[(group+rng.IntN(4)/3)%3], []string{"yes", "no"}[rng.IntN(2)],
+			1+rng.IntN(2), team)
 	}
 	return text.String()
 }
@@ -51,11 +54,16 @@ func TestTablesByFlagsAndByTheAPI(t *testing.T) {
 	kmeans := func(s *cleavev1.JobSpec) { s.Algorithm = &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}} }
 	labelAs := func(use cleavev1.LabelUse) func(*cleavev1.JobSpec) {
 		return func(s *cleavev1.JobSpec) {
-			s.GetTable().LabelColumn, s.Supervision = "team", &cleavev1.Supervision{LabelAs: use}
+			s.GetTable().LabelColumn = "team"
+			s.Supervision = &cleavev1.Supervision{LabelAs: use}
 		}
 	}
 	scale := func(scale cleavev1.Scale) func(*cleavev1.JobSpec) {
-		return func(s *cleavev1.JobSpec) { kmeans(s); s.GetTable().Ignore, s.Scale = []string{"team"}, scale }
+		return func(s *cleavev1.JobSpec) {
+			kmeans(s)
+			s.GetTable().Ignore = []string{"team"}
+			s.Scale = scale
+		}
 	}
 	missing := func(policy cleavev1.MissingPolicy) func(*cleavev1.JobSpec) {
 		return func(s *cleavev1.JobSpec) { s.GetTable().LabelColumn, s.GetTable().Missing = "team", policy }
@@ -78,13 +86,16 @@ func TestTablesByFlagsAndByTheAPI(t *testing.T) {
 		{"--label-column team --label-as truth", labelAs(cleavev1.LabelUse_LABEL_USE_TRUTH)},
 		{"--label-column team --data all.csv", labelAs(cleavev1.LabelUse_LABEL_USE_UNSPECIFIED)},
 		{"--label-column team --algorithm seeded-kmeans", func(s *cleavev1.JobSpec) {
-			s.GetTable().LabelColumn, s.Algorithm = "team", &cleavev1.JobSpec_SeededKmeans{SeededKmeans: &cleavev1.SeededKmeans{}}
+			s.GetTable().LabelColumn = "team"
+			s.Algorithm = &cleavev1.JobSpec_SeededKmeans{SeededKmeans: &cleavev1.SeededKmeans{}}
 		}},
 		{"--label-column team --algorithm pc-kmeans", func(s *cleavev1.JobSpec) {
-			s.GetTable().LabelColumn, s.Algorithm = "team", &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}
+			s.GetTable().LabelColumn = "team"
+			s.Algorithm = &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}
 		}},
 		{"--label-column team --k 2..5", func(s *cleavev1.JobSpec) {
-			s.GetTable().LabelColumn, s.Clusters = "team", &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 5}}
+			s.GetTable().LabelColumn = "team"
+			s.Clusters = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 5}}
 		}},
 		{"--label-column team --missing drop", missing(cleavev1.MissingPolicy_MISSING_POLICY_DROP)},
 		{"--label-column team --missing mean", missing(cleavev1.MissingPolicy_MISSING_POLICY_MEAN)},
@@ -142,7 +153,8 @@ func apiLabels(t *testing.T, api *client.Client, file string, ask func(*cleavev1
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 2, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}}
+	spec := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 2,
+		Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}}
 	ask(spec)
 	job, err := api.Complete(t.Context(), &cleavev1.CreateJobRequest{Spec: spec}, nil, watch, client.CancelJob)
 	if err != nil {
@@ -165,8 +177,10 @@ func TestPredictWords(t *testing.T) {
 	clitest.Folder(t, map[string]string{"t.csv": mixedTable(120, true)})
 	address := startServe(t, "--workers 1 --data-dir state")
 	for _, how := range []string{
-		"--algorithm kmeans --scale none", "--algorithm kmeans --scale zscore", "--algorithm kmeans --scale minmax", "--algorithm kmeans --scale robust",
-		"--algorithm kmeans --geometry spherical", "--algorithm kernel-kmeans --scale zscore --rho 30", "--knn 8 --algorithm spectral --scale none", "--algorithm m-kmeans --scale minmax",
+		"--algorithm kmeans --scale none", "--algorithm kmeans --scale zscore", "--algorithm kmeans --scale minmax",
+		"--algorithm kmeans --scale robust",
+		"--algorithm kmeans --geometry spherical", "--algorithm kernel-kmeans --scale zscore --rho 30",
+		"--knn 8 --algorithm spectral --scale none", "--algorithm m-kmeans --scale minmax",
 	} {
 		job := "--quiet --data t.csv --ignore team --k 3 --seed 1 " + how
 		succeed(t, "run "+job+" --out o")
@@ -195,7 +209,8 @@ func TestPredictWords(t *testing.T) {
 func TestRowsWithoutAClassHaveNoTruth(t *testing.T) {
 	clitest.Folder(t, map[string]string{"d.csv": "x,y,kind\n0,0,a\n0,1,a\n1,0,\n1,1,a\n9,9,b\n9,8,b\n8,9,\n8,8,b\n"})
 	out := succeed(t, "run --data d.csv --k 2 --algorithm kmeans --label-column kind --label-as truth --out o")
-	if page := clitest.Read(t, "o/report.html"); !strings.Contains(out, "ARI         1.0000") || strings.Contains(page, "true class differs") || !strings.Contains(page, "on 6 rows") {
+	if page := clitest.Read(t, "o/report.html"); !strings.Contains(out, "ARI         1.0000") ||
+		strings.Contains(page, "true class differs") || !strings.Contains(page, "on 6 rows") {
 		t.Errorf("rows without a class are compared with the truth:\n%s", out)
 	}
 }

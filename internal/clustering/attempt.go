@@ -26,7 +26,8 @@ type attempt struct {
 
 func newAttempt(ctx context.Context, s Setup, restart int, o Observer) *attempt {
 	name := fmt.Sprint("restart ", restart)
-	return &attempt{ctx: snapshot.Within(ctx, name), setup: s, restart: restart, recorder: &recorder{observer: o}, piece: snapshot.Open(ctx, name)}
+	return &attempt{ctx: snapshot.Within(ctx, name), setup: s, restart: restart, recorder: &recorder{observer: o},
+		piece: snapshot.Open(ctx, name)}
 }
 
 // run runs the restart to its end. It sets a.result unless it fails or the restart is known to have lost.

@@ -16,7 +16,8 @@ const (
 	SpaceStandardizedNeighbors                  // eigenvectors of the nearest-neighbor graph of the standardized rows
 	SpaceGraph                                  // eigenvectors of the given graph
 	SpaceLevels                                 // the given graph itself, cut from coarse to fine levels
-	SpaceMixture                                // the rows, clusters being Gaussians with a covariance each; see package mixture
+	// the rows, clusters being Gaussians with a covariance each; see package mixture
+	SpaceMixture
 )
 
 // String returns the name of the space in the catalog, "" for 0.
@@ -33,7 +34,8 @@ const (
 	UseSoft                            // a violated constraint costs its weight
 	UseHard                            // must-linked points are merged into one, and implied cannot-links hold too
 	UseMetric                          // as UseHard, and a metric is learned
-	UseCuts                            // constraints select coordinates from the span of additional eigenvectors; see package span
+	// constraints select coordinates from the span of additional eigenvectors; see package span
+	UseCuts
 
 	// A classifier is fitted to the rows whose group follows from the constraints, and predicts the group of all
 	// others; see package discriminant.
@@ -67,7 +69,8 @@ type Trial struct {
 
 // Agreement returns the adjusted Rand index over the held-out pairs: 1 if all are satisfied, 0 if as many as by chance.
 func (t Trial) Agreement() float64 {
-	return evaluate.AdjustedRand(t.MustLinksRight, t.MustLinks-t.MustLinksRight, t.CannotLinks-t.CannotLinksRight, t.CannotLinksRight)
+	return evaluate.AdjustedRand(t.MustLinksRight, t.MustLinks-t.MustLinksRight, t.CannotLinks-t.CannotLinksRight,
+		t.CannotLinksRight)
 }
 
 // Choice records how auto chose among several methods.

@@ -93,7 +93,8 @@ func (rs Requests) Changes(shape labeling.Shape, labels []int32) (moves []labeli
 
 // SetMoves answers each request with the moves of its lane.
 func (rs Requests) SetMoves(shape labeling.Shape, moves []labeling.Move) {
-	counts, byLane := make([]int, shape.Lanes), make([][]labeling.Move, shape.Lanes)
+	counts := make([]int, shape.Lanes)
+	byLane := make([][]labeling.Move, shape.Lanes)
 	for _, m := range moves {
 		counts[shape.Lane(m)]++
 	}

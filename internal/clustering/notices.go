@@ -24,7 +24,8 @@ func worseThanUnconstrained(r *Result) (code, message string) {
 		return "", ""
 	}
 	return "WORSE_THAN_UNCONSTRAINED", fmt.Sprintf(
-		"ignoring the constraints gives a better objective, even with their costs (by %.4g): the start was poor; leave out --init, or use more --restarts",
+		"ignoring the constraints gives a better objective, even with their costs (by %.4g): the start was poor; "+
+			"leave out --init, or use more --restarts",
 		r.BehindUnconstrained)
 }
 
@@ -44,8 +45,10 @@ func singletons(r *Result) (code, message string) {
 	if len(alone) > 1 {
 		clusters = fmt.Sprintf("%d clusters have", len(alone))
 	}
-	return "SINGLETON_CLUSTERS", fmt.Sprintf("%s a single point: %s; check whether it is an outlier, or held apart by constraints; fewer clusters may fit better",
-		clusters, text.First(alone, 10))
+	return "SINGLETON_CLUSTERS",
+		fmt.Sprintf("%s a single point: %s; check whether it is an outlier, or held apart by constraints; fewer "+
+			"clusters may fit better",
+			clusters, text.First(alone, 10))
 }
 
 // fewConstraints is the number of constraints below which manyViolated cannot tell violations from chance.
@@ -68,6 +71,7 @@ func manyViolated(r *Result) (code, message string) {
 		return "", ""
 	}
 	return "MANY_VIOLATED", fmt.Sprintf(
-		"the labels violate %d of %s, and random labels of the same sizes would violate about %.0f: the constraints contradict the data, or they are about something that the clustered columns do not show",
+		"the labels violate %d of %s, and random labels of the same sizes would violate about %.0f: the constraints "+
+			"contradict the data, or they are about something that the clustered columns do not show",
 		s.Total-s.Satisfied(), text.Plural(s.Total, "constraint"), chance)
 }

@@ -13,14 +13,23 @@ func TestAnswerNotices(t *testing.T) {
 		result Result
 		codes  []string
 	}{
-		"good":                   {Result{ClusterSizes: half, Satisfaction: constraint.Satisfaction{Total: 40, MustLinks: 20}}, nil},
-		"as many as by chance":   {Result{ClusterSizes: half, Satisfaction: constraint.Satisfaction{Total: 40, MustLinks: 20, MustLinkViolated: 10, CannotLinkViolated: 10}}, nil},
-		"more than by chance":    {Result{ClusterSizes: half, Satisfaction: constraint.Satisfaction{Total: 40, MustLinks: 20, MustLinkViolated: 11, CannotLinkViolated: 10}}, []string{"MANY_VIOLATED"}},
-		"too few to tell":        {Result{ClusterSizes: half, Satisfaction: constraint.Satisfaction{Total: 4, MustLinks: 4, MustLinkViolated: 4}}, nil},
-		"one large cluster":      {Result{ClusterSizes: []int{99, 1}, Satisfaction: constraint.Satisfaction{Total: 20, CannotLinkViolated: 20}}, []string{"SINGLETON_CLUSTERS", "MANY_VIOLATED"}},
-		"few points":             {Result{ClusterSizes: []int{1, 1, 2}}, nil},
-		"rounding":               {Result{ClusterSizes: half, Objective: -1e6, BehindUnconstrained: 1e-4}, nil},
-		"worse than it could be": {Result{ClusterSizes: half, Objective: -10, BehindUnconstrained: 1}, []string{"WORSE_THAN_UNCONSTRAINED"}},
+		"good": {Result{ClusterSizes: half,
+			Satisfaction: constraint.Satisfaction{Total: 40, MustLinks: 20}}, nil},
+		"as many as by chance": {Result{ClusterSizes: half,
+			Satisfaction: constraint.Satisfaction{Total: 40, MustLinks: 20, MustLinkViolated: 10,
+				CannotLinkViolated: 10}}, nil},
+		"more than by chance": {Result{ClusterSizes: half,
+			Satisfaction: constraint.Satisfaction{Total: 40, MustLinks: 20, MustLinkViolated: 11,
+				CannotLinkViolated: 10}}, []string{"MANY_VIOLATED"}},
+		"too few to tell": {Result{ClusterSizes: half,
+			Satisfaction: constraint.Satisfaction{Total: 4, MustLinks: 4, MustLinkViolated: 4}}, nil},
+		"one large cluster": {Result{ClusterSizes: []int{99, 1},
+			Satisfaction: constraint.Satisfaction{Total: 20, CannotLinkViolated: 20}},
+			[]string{"SINGLETON_CLUSTERS", "MANY_VIOLATED"}},
+		"few points": {Result{ClusterSizes: []int{1, 1, 2}}, nil},
+		"rounding":   {Result{ClusterSizes: half, Objective: -1e6, BehindUnconstrained: 1e-4}, nil},
+		"worse than it could be": {Result{ClusterSizes: half, Objective: -10, BehindUnconstrained: 1},
+			[]string{"WORSE_THAN_UNCONSTRAINED"}},
 	} {
 		for _, size := range c.result.ClusterSizes {
 			c.result.Labels = append(c.result.Labels, make([]int32, size)...)

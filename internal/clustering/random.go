@@ -50,7 +50,8 @@ func Draw(u float64, chance []float64) int {
 	target := u * partition.SumByTile(n, func(i int) float64 { return chance[i] })
 	last, before := -1, 0.0
 	for tile := range partition.TileCount(n) {
-		rows, part := partition.Tile(n, tile), 0.0
+		rows := partition.Tile(n, tile)
+		part := 0.0
 		for i := rows.From; i < rows.To; i++ {
 			if chance[i] <= 0 {
 				continue

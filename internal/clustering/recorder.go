@@ -60,7 +60,8 @@ func (r *recorder) Observe(e Event) {
 		r.log.Int(e.Vertices)
 	case MethodTried:
 		r.log.Int(int(eventTrial))
-		for _, v := range []int{int(e.Space), int(e.ConstraintUse), e.Fold, e.Folds, e.MustLinks, e.MustLinksRight, e.CannotLinks, e.CannotLinksRight} {
+		for _, v := range []int{int(e.Space), int(e.ConstraintUse), e.Fold, e.Folds, e.MustLinks, e.MustLinksRight,
+			e.CannotLinks, e.CannotLinksRight} {
 			r.log.Int(v)
 		}
 	case KStarted, Phase: // do not belong to a restart, or describe the present only
@@ -95,7 +96,8 @@ func readEvents(r *snapshot.Reader, restarts int) *events {
 		case eventNotice:
 			event = readNotice(r)
 		case eventSolver:
-			s := SolverStep{Step: r.Int(), Products: r.Int(), Converged: r.Int(), Wanted: r.Int(), Residual: r.Float(), Tolerance: r.Float()}
+			s := SolverStep{Step: r.Int(), Products: r.Int(), Converged: r.Int(), Wanted: r.Int(), Residual: r.Float(),
+				Tolerance: r.Float()}
 			if r.Bool() {
 				left := r.Int()
 				s.StepsLeft = &left

@@ -134,7 +134,8 @@ func (s *schedule) begin(ctx context.Context) {
 func (lane *running) begin(ctx context.Context, job *jobRuns) {
 	restart := job.next
 	job.next++
-	*lane = running{job: job, attempt: newAttempt(snapshot.Within(ctx, job.name), job.setup, restart, job.observer.of(restart))}
+	*lane = running{job: job, attempt: newAttempt(snapshot.Within(ctx, job.name), job.setup, restart,
+		job.observer.of(restart))}
 	lane.resume, lane.stop = iter.Pull(func(yield func(Request) bool) {
 		lane.ask = yield
 		lane.err = lane.attempt.run(&lane.Lane)

@@ -11,7 +11,8 @@ import (
 
 // Two coordinators whose dense linear algebra may differ in the last bit are in different classes.
 func TestNumericClassTellsArchitecturesApart(t *testing.T) {
-	if class := NumericClass(); !strings.HasPrefix(class, kernel.NumericClass+".") || !strings.HasSuffix(class, "."+architecture) {
+	if class := NumericClass(); !strings.HasPrefix(class, kernel.NumericClass+".") ||
+		!strings.HasSuffix(class, "."+architecture) {
 		t.Fatalf("the class is %q", class)
 	}
 	for _, settings := range []string{"GOARCH=amd64 GOAMD64=v1", "GOARCH=amd64 GOAMD64=v3", "GOARCH=arm64"} {

@@ -15,11 +15,12 @@ type RowMeasure uint8
 
 // The measures.
 const (
-	MeasureDistortion   RowMeasure = iota + 1 // the distortion from the centroid
-	MeasureFeatureSpace                       // the squared distance from the cluster mean in the feature space of a kernel
-	MeasureEmbedding                          // the squared distance from the cluster mean in an embedding
-	MeasureEdgeShare                          // the share of the vertex's edge weight that leads out of the cluster
-	MeasureClassScores                        // the squared distance of the row's class scores from the ideal ones
+	MeasureDistortion RowMeasure = iota + 1 // the distortion from the centroid
+	// the squared distance from the cluster mean in the feature space of a kernel
+	MeasureFeatureSpace
+	MeasureEmbedding   // the squared distance from the cluster mean in an embedding
+	MeasureEdgeShare   // the share of the vertex's edge weight that leads out of the cluster
+	MeasureClassScores // the squared distance of the row's class scores from the ideal ones
 )
 
 // RowScores says, for every row, how well it fits its cluster and how certain its label is. A value is NaN if the row
@@ -89,13 +90,15 @@ func (r *Result) Vote() {
 		return
 	}
 	s := r.scores()
-	s.Runs, s.Confidence = len(runs), confidence(r.Labels, len(r.ClusterSizes), runs)
+	s.Runs = len(runs)
+	s.Confidence = confidence(r.Labels, len(r.ClusterSizes), runs)
 }
 
 // confidence returns, for each row, the share of runs that agree with its label, among the runs that label it; NaN if
 // none does. The clusters of a run are matched one to one with those of the answer by their common rows.
 func confidence(answer []int32, k int, runs []Labeling) []float64 {
-	agree, voted := make([]int32, len(answer)), make([]int32, len(answer))
+	agree := make([]int32, len(answer))
+	voted := make([]int32, len(answer))
 	for _, run := range runs {
 		if run.rows() != len(answer) { // from the snapshot of another run
 			continue
@@ -147,7 +150,8 @@ func (e *Embedding) Distances(labels []int32, k int, kept []int32) (own, next []
 	if kept == nil {
 		kept = choose.All[int32](e.Rows)
 	}
-	means, sizes := make([]float64, k*e.Columns), make([]float64, k)
+	means := make([]float64, k*e.Columns)
+	sizes := make([]float64, k)
 	for _, i := range kept {
 		c := labels[i]
 		sizes[c]++
@@ -161,7 +165,8 @@ func (e *Embedding) Distances(labels []int32, k int, kept []int32) (own, next []
 			means[c*e.Columns+f] /= max(1, size)
 		}
 	}
-	own, next = slices.Repeat([]float64{math.Inf(1)}, e.Rows), slices.Repeat([]float64{math.Inf(1)}, e.Rows)
+	own = slices.Repeat([]float64{math.Inf(1)}, e.Rows)
+	next = slices.Repeat([]float64{math.Inf(1)}, e.Rows)
 	for _, i := range kept {
 		row := e.row(i)
 		for c, size := range sizes {
@@ -211,7 +216,8 @@ func (o *overlap) match() []int32 {
 	}
 	// Usually no two clusters have their largest overlap with the same cluster. Then those overlaps are an optimal
 	// matching.
-	partner, taken := make([]int32, o.k), make([]bool, o.k)
+	partner := make([]int32, o.k)
+	taken := make([]bool, o.k)
 	for a := range partner {
 		row := o.dense[a*o.k : (a+1)*o.k]
 		best := int32(0)
@@ -247,7 +253,8 @@ func MatchGreedily(k int, counts map[[2]int32]int32) []int32 {
 	pairs := slices.SortedFunc(maps.Keys(counts), func(a, b [2]int32) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), slices.Compare(a[:], b[:]))
 	})
-	partner, taken := Unassigned(k), make([]bool, k)
+	partner := Unassigned(k)
+	taken := make([]bool, k)
 	for _, pair := range pairs {
 		if partner[pair[0]] < 0 && !taken[pair[1]] {
 			partner[pair[0]], taken[pair[1]] = pair[1], true

@@ -34,7 +34,8 @@ func permutations(k int, do func(order []int32)) {
 func TestMatchingHasMostRowsInCommon(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		n, k := 1+rng.IntN(40), 1+rng.IntN(6)
+		n := 1 + rng.IntN(40)
+		k := 1 + rng.IntN(6)
 		common := newOverlap(k)
 		for range n {
 			common.dense[rng.IntN(k)*k+rng.IntN(1+rng.IntN(k))]++
@@ -74,9 +75,11 @@ func TestConfidenceIsTheShareOfRunsThatAgree(t *testing.T) {
 			answer[i] = int32(i % k)
 		}
 		result := &Result{Labels: answer, ClusterSizes: make([]int, k)}
-		agree, voted := make([]float64, n), make([]float64, n)
+		agree := make([]float64, n)
+		voted := make([]float64, n)
 		for range 4 {
-			numbers, run := rng.Perm(k), make([]int32, n)
+			numbers := rng.Perm(k)
+			run := make([]int32, n)
 			for i, c := range answer {
 				moved := c
 				if rng.IntN(10) == 0 {
@@ -110,7 +113,8 @@ func TestOneRunHasNoConfidence(t *testing.T) {
 	if one.Vote(); one.Rows != nil {
 		t.Errorf("%+v", one.Rows)
 	}
-	other := &Result{Labels: []int32{0, 1}, ClusterSizes: make([]int, 2), Runs: []Labeling{NewLabeling([]int32{1, 0}, 2), NewLabeling([]int32{1}, 2)}}
+	other := &Result{Labels: []int32{0, 1}, ClusterSizes: make([]int, 2),
+		Runs: []Labeling{NewLabeling([]int32{1, 0}, 2), NewLabeling([]int32{1}, 2)}}
 	if other.Vote(); !slices.Equal(other.Rows.Confidence, []float64{1, 1}) {
 		t.Errorf("%+v", other.Rows)
 	}
@@ -129,7 +133,8 @@ func TestLabelingsAreReadAsTheyWereWritten(t *testing.T) {
 		if k > 2 && readLabeling(snapshot.NewReader(w.Bytes()), k-1) != nil {
 			t.Errorf("k = %d: labels of more clusters were taken", k)
 		}
-		if among := l.Among(6, []int32{1, 2, 4, 5}).labels(); !slices.Equal(among, []int32{-1, 0, -1, -1, int32(k - 1), 1}) {
+		if among := l.Among(6, []int32{1, 2, 4, 5}).labels(); !slices.Equal(among,
+			[]int32{-1, 0, -1, -1, int32(k - 1), 1}) {
 			t.Errorf("k = %d: %v among six", k, among)
 		}
 	}
@@ -147,7 +152,8 @@ func TestDistancesInAnEmbedding(t *testing.T) {
 	own, next := e.Distances([]int32{0, 0, 1, 1, 1}, 3, []int32{0, 1, 3, 4})
 	r.SetDistances(MeasureEmbedding, own, next)
 	nan := math.NaN()
-	wantDistance, wantMargin := []float64{1, 1, nan, 4, 4}, []float64{104 - 1, 68 - 1, nan, 81 - 4, 97 - 4}
+	wantDistance := []float64{1, 1, nan, 4, 4}
+	wantMargin := []float64{104 - 1, 68 - 1, nan, 81 - 4, 97 - 4}
 	same := func(a, b []float64) bool {
 		return slices.EqualFunc(a, b, func(v, w float64) bool { return v == w || math.IsNaN(v) && math.IsNaN(w) })
 	}

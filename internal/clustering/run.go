@@ -54,7 +54,8 @@ var errNoAnswer = errors.New("clustering: no restart has an answer")
 // and the events of each job's observer, are the same as if Run ran the job alone. At most one observer is called at a
 // time. If one job fails, RunAll fails.
 func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([]*Result, error) {
-	setups, observers := make([]Setup, len(jobs)), make([]Observer, len(jobs))
+	setups := make([]Setup, len(jobs))
+	observers := make([]Observer, len(jobs))
 	for i, j := range jobs {
 		o := observer(i)
 		observers[i] = o

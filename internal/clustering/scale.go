@@ -49,7 +49,8 @@ const dominantShare = 0.9
 
 // InUnits returns the data converted to the units of a scale, and the units, which are nil if the data is unchanged.
 // The notices report what was decided by the data.
-func InUnits(data dataset.Dataset, scale Scale) (scaled dataset.Dataset, units *dataset.Units, notices []Notice, err error) {
+func InUnits(data dataset.Dataset,
+	scale Scale) (scaled dataset.Dataset, units *dataset.Units, notices []Notice, err error) {
 	if units, notices, err = UnitsOf(data, scale); err != nil {
 		return nil, nil, nil, err
 	}
@@ -67,7 +68,8 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 			return nil, nil, nil
 		}
 		return nil, nil, fault.Invalid("OPTION_DOES_NOT_APPLY",
-			"the scale %v needs dense points, which have columns to scale; the data is of the kind %v", scale, data.Kind()).OnField("spec.scale")
+			"the scale %v needs dense points, which have columns to scale; the data is of the kind %v", scale,
+			data.Kind()).OnField("spec.scale")
 	}
 	switch scale {
 	case ScaleDefault:
@@ -75,7 +77,10 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 	case ScaleAuto:
 		if why := UnlikeUnits(points); why != nil {
 			scale = ScaleZscore
-			notices = []Notice{NewNotice("COLUMNS_STANDARDIZED", append(why, text.Plain(", so all columns were scaled to mean 0 and variance 1; use --scale none to leave them unchanged"))...)}
+			notices = []Notice{NewNotice("COLUMNS_STANDARDIZED",
+				append(why,
+					text.Plain(", so all columns were scaled to mean 0 and variance 1; use --scale none to leave "+
+						"them unchanged"))...)}
 		} else {
 			notices = oneDecides(points)
 		}
@@ -100,7 +105,8 @@ func UnlikeUnits(points *dataset.Points) text.Message {
 		return nil
 	}
 	return text.Message{
-		text.Plain("column "), text.Column(spans.Wide), text.Plain(" has %.3g times the span of column ", spans.Ratio), text.Column(spans.Narrow),
+		text.Plain("column "), text.Column(spans.Wide), text.Plain(" has %.3g times the span of column ", spans.Ratio),
+		text.Column(spans.Narrow),
 	}
 }
 
@@ -111,6 +117,7 @@ func oneDecides(points *dataset.Points) []Notice {
 		return nil
 	}
 	return []Notice{NewNotice("ONE_COLUMN_DECIDES", text.Plain("column "), text.Column(column), text.Plain(
-		" has %.1f%% of the variance of all %d columns, so the others hardly count; use --scale zscore to give all columns the same variance, or --scale none if this is intended",
+		" has %.1f%% of the variance of all %d columns, so the others hardly count; use --scale zscore to give all "+
+			"columns the same variance, or --scale none if this is intended",
 		100*share, points.D))}
 }

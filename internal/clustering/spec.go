@@ -68,8 +68,9 @@ func NewSpec(r catalog.Request) Spec {
 		Initialization: Initialization{
 			Start: catalog.Named(r.Values["init"], StartMultilevel), FarthestMean: r.Is("farthest", "mean"),
 		},
-		Scale:     catalog.Named(r.Values["scale"], ScaleRobust),
-		Neighbors: Neighbors{Count: int(r.WholeOr("knn", 0)), Weights: catalog.Named(r.Values["knn-weights"], neighbor.Gaussian)},
+		Scale: catalog.Named(r.Values["scale"], ScaleRobust),
+		Neighbors: Neighbors{Count: int(r.WholeOr("knn", 0)),
+			Weights: catalog.Named(r.Values["knn-weights"], neighbor.Gaussian)},
 	}
 	if spec.Initialization.Start == StartDefault && r.Values["farthest"] != "" {
 		spec.Initialization.Start = StartFarthestFirst // the only start that uses it
@@ -133,7 +134,8 @@ const (
 
 // String returns the name of the start in the catalog, "" for StartDefault.
 func (s Start) String() string {
-	return text.Name(s, "", "farthest-first", "random", "kmeans++", "labels", "seeds", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel")
+	return text.Name(s, "", "farthest-first", "random", "kmeans++", "labels", "seeds", "neighborhoods",
+		"weighted-farthest-first", "centroids", "spectral", "multilevel")
 }
 
 // Field returns the path of an algorithm's option in the API, such as "spec.cop_kmeans.max_restarts".

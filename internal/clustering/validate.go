@@ -29,7 +29,8 @@ func Validate(rows int, spec Spec) error {
 			return err
 		}
 	case spec.K > rows:
-		return fault.Invalid("BAD_K", "k is %d but there %s; k must be at most the number of rows", spec.K, onlyRows(rows)).OnField("spec.k")
+		return fault.Invalid("BAD_K", "k is %d but there %s; k must be at most the number of rows", spec.K,
+			onlyRows(rows)).OnField("spec.k")
 	}
 	if err := validateStart(rows, spec); err != nil {
 		return err
@@ -48,7 +49,8 @@ func ValidateNeighbors(rows int, spec Spec) error {
 	if spec.Neighbors.Count == 0 || spec.Neighbors.Count > 0 && spec.Neighbors.Count < rows {
 		return nil
 	}
-	return fault.Invalid("BAD_KNN", "%d neighbors of each row are requested; with %s, there can be 1 to %d", spec.Neighbors.Count, text.Plural(rows, "row"), rows-1).OnField(FieldNeighbors)
+	return fault.Invalid("BAD_KNN", "%d neighbors of each row are requested; with %s, there can be 1 to %d",
+		spec.Neighbors.Count, text.Plural(rows, "row"), rows-1).OnField(FieldNeighbors)
 }
 
 // validateStart checks the seeds, and that initial labels are given for all rows if and only if the run starts there.
@@ -57,14 +59,17 @@ func validateStart(rows int, spec Spec) error {
 		return err
 	}
 	if (spec.Initialization.Start == StartLabels) != (len(spec.Initialization.Labels) > 0) {
-		return fault.Invalid("BAD_START", "initial labels and the start from labels go together: give both or neither").OnField("spec.initialization.labels")
+		return fault.Invalid("BAD_START", "initial labels and the start from labels go together: give both or neither").
+			OnField("spec.initialization.labels")
 	}
 	if spec.Initialization.Start == StartLabels && len(spec.Initialization.Labels) != rows {
-		return fault.Invalid("BAD_START", "there are %d initial labels for %d rows", len(spec.Initialization.Labels), rows).OnField("spec.initialization.labels")
+		return fault.Invalid("BAD_START", "there are %d initial labels for %d rows", len(spec.Initialization.Labels),
+			rows).OnField("spec.initialization.labels")
 	}
 	for i, c := range spec.Initialization.Labels {
 		if c < 0 || int(c) >= spec.K {
-			return fault.Invalid("BAD_START", "row %d has initial label %d; labels are 0..%d", i, c, spec.K-1).OnField("spec.initialization.labels")
+			return fault.Invalid("BAD_START", "row %d has initial label %d; labels are 0..%d", i, c, spec.K-1).OnField(
+				"spec.initialization.labels")
 		}
 	}
 	return nil
@@ -75,13 +80,17 @@ func validateSeeds(rows int, spec Spec) error {
 	certain := map[int32]int32{} // the label of each seeded point; -1 if its seeds have probabilities
 	for i, s := range spec.Supervision.Seeds {
 		if s.Index < 0 || int(s.Index) >= rows {
-			return fault.Invalid("INDEX_OUT_OF_RANGE", "seed %d names point %d, outside 0..%d", i, s.Index, rows-1).OnField("spec.supervision.seeds")
+			return fault.Invalid("INDEX_OUT_OF_RANGE", "seed %d names point %d, outside 0..%d", i, s.Index, rows-1).
+				OnField("spec.supervision.seeds")
 		}
 		if s.Label < 0 || int(s.Label) >= spec.K {
-			return fault.Invalid("BAD_SEED_LABEL", "seed %d gives point %d the label %d; labels are 0..%d", i, s.Index, s.Label, spec.K-1).OnField("spec.supervision.seeds")
+			return fault.Invalid("BAD_SEED_LABEL", "seed %d gives point %d the label %d; labels are 0..%d", i, s.Index,
+				s.Label, spec.K-1).OnField("spec.supervision.seeds")
 		}
 		if !(s.Probability >= 0 && s.Probability <= 1) {
-			return fault.Invalid("BAD_PROBABILITY", "seed %d gives point %d the label %d with probability %v; it must be from 0 to 1, where 0 or none means certain", i, s.Index, s.Label, s.Probability).OnField("spec.supervision.seeds")
+			return fault.Invalid("BAD_PROBABILITY",
+				"seed %d gives point %d the label %d with probability %v; it must be from 0 to 1, where 0 or none "+
+					"means certain", i, s.Index, s.Label, s.Probability).OnField("spec.supervision.seeds")
 		}
 		label := s.Label
 		if s.Probability != 0 {
@@ -89,9 +98,12 @@ func validateSeeds(rows int, spec Spec) error {
 		}
 		if other, seen := certain[s.Index]; seen && other != label {
 			if min(other, label) < 0 {
-				return fault.Invalid("CONTRADICTORY_SEEDS", "point %d has a seed with a probability and one without; give all its seeds a probability, or give it one seed", s.Index).OnField("spec.supervision.seeds")
+				return fault.Invalid("CONTRADICTORY_SEEDS",
+					"point %d has a seed with a probability and one without; give all its seeds a probability, or "+
+						"give it one seed", s.Index).OnField("spec.supervision.seeds")
 			}
-			return fault.Invalid("CONTRADICTORY_SEEDS", "point %d is seeded with label %d and with label %d", s.Index, other, s.Label).OnField("spec.supervision.seeds")
+			return fault.Invalid("CONTRADICTORY_SEEDS", "point %d is seeded with label %d and with label %d", s.Index,
+				other, s.Label).OnField("spec.supervision.seeds")
 		}
 		certain[s.Index] = label
 	}
@@ -119,17 +131,22 @@ func validateRange(rows int, spec Spec) error {
 	}
 	switch {
 	case spec.K < 2:
-		return refuse("the range of k starts at %d; it must start at 2 or more, because a single cluster cannot be compared", spec.K)
+		return refuse("the range of k starts at %d; it must start at 2 or more, because a single cluster cannot be "+
+			"compared", spec.K)
 	case spec.MaxK <= spec.K:
 		return refuse("the range of k is %d..%d; the last number must be larger than the first", spec.K, spec.MaxK)
 	case spec.MaxK-spec.K >= maxRange:
-		return refuse("the range %d..%d has %d numbers of clusters; at most %d are supported", spec.K, spec.MaxK, spec.MaxK-spec.K+1, maxRange)
+		return refuse("the range %d..%d has %d numbers of clusters; at most %d are supported", spec.K, spec.MaxK,
+			spec.MaxK-spec.K+1, maxRange)
 	case spec.MaxK > rows:
-		return refuse("the range of k is %d..%d but there %s; k must be at most the number of rows", spec.K, spec.MaxK, onlyRows(rows))
+		return refuse("the range of k is %d..%d but there %s; k must be at most the number of rows", spec.K, spec.MaxK,
+			onlyRows(rows))
 	case labels > spec.K:
-		return refuse("the range of k starts at %d but seeds have labels up to %d: start at %d", spec.K, labels-1, labels)
+		return refuse("the range of k starts at %d but seeds have labels up to %d: start at %d", spec.K,
+			labels-1, labels)
 	case spec.Initialization.Start == StartLabels || spec.Initialization.Start == StartCentroids:
-		return fault.Invalid("BAD_START", "a start from %s has one number of clusters; it cannot be combined with a range of k", spec.Initialization.Start).OnField("spec.initialization.start")
+		return fault.Invalid("BAD_START", "a start from %s has one number of clusters; it cannot be combined with a "+
+			"range of k", spec.Initialization.Start).OnField("spec.initialization.start")
 	}
 	return nil
 }
@@ -176,5 +193,6 @@ func ConflictNotice(set *constraint.Set) (Notice, bool) {
 	if count > 1 {
 		message = append(message, text.Plain(" (and %s)", text.Plural(count-1, "more conflict")))
 	}
-	return NewNotice("CONFLICTING_CONSTRAINTS", append(message, text.Plain("; constraints are soft here, so the run weighs one against the other"))...), true
+	return NewNotice("CONFLICTING_CONSTRAINTS",
+		append(message, text.Plain("; constraints are soft here, so the run weighs one against the other"))...), true
 }

@@ -90,7 +90,8 @@ func TestAuditLog(t *testing.T) {
 				ids = append(ids, field+"="+id)
 			}
 		}
-		got := short{line.Event, line.Caller, line.Role, strings.TrimPrefix(line.Method, "/cleave.v1."), line.Code, line.Reason, strings.Join(ids, " ")}
+		got := short{line.Event, line.Caller, line.Role, strings.TrimPrefix(line.Method, "/cleave.v1."), line.Code,
+			line.Reason, strings.Join(ids, " ")}
 		if got != want[at] || line.Time.IsZero() || line.Peer == "" {
 			t.Errorf("line %d is %+v (%v, %v), want %+v", at, got, line.Time, line.Peer, want[at])
 		}
@@ -107,16 +108,19 @@ func TestAuditLogOfHTTP(t *testing.T) {
 	cfg.Security.AuditLog = filepath.Join(t.TempDir(), "audit")
 	h := newHarness(t, cfg, scripted(steps(1)))
 	client := h.httpClient(nil, false)
-	if got := ask(t, client, "POST", "http://localhost/v1/tables?format=csv", "x\n"+strings.Repeat("1\n", 100<<10)); got.status != 200 {
+	if got := ask(t, client, "POST", "http://localhost/v1/tables?format=csv",
+		"x\n"+strings.Repeat("1\n", 100<<10)); got.status != 200 {
 		t.Errorf("%+v", got)
 	}
-	ask(t, client, "POST", "http://localhost/v1/jobs", `{"spec":{"k":2,"datasetId":"`+strings.Repeat("x", 100<<10)+`"}}`)
+	ask(t, client, "POST", "http://localhost/v1/jobs",
+		`{"spec":{"k":2,"datasetId":"`+strings.Repeat("x", 100<<10)+`"}}`)
 	h.close()
 	var got []string
 	for _, line := range readAudit(t, cfg.Security.AuditLog) {
 		got = append(got, line.Event+" "+strings.TrimPrefix(line.Method, "/cleave.v1."))
 	}
-	if want := "begin TableService/CreateTable, end TableService/CreateTable, begin JobService/CreateJob, end JobService/CreateJob"; strings.Join(got, ", ") != want {
+	if want := "begin TableService/CreateTable, end TableService/CreateTable, begin JobService/CreateJob, end " +
+		"JobService/CreateJob"; strings.Join(got, ", ") != want {
 		t.Errorf("the log has %q, want %s", got, want)
 	}
 }
@@ -128,7 +132,8 @@ func TestAuditedRequestIDs(t *testing.T) {
 	cfg.Security.AuditLog = filepath.Join(t.TempDir(), "audit")
 	h := newHarness(t, cfg, scripted(steps(1)))
 	secret := access.NewToken()
-	want := map[string]string{"nightly-17": "nightly-17", secret: "[redacted]", strings.Repeat("x", 5000): strings.Repeat("x", 200) + "..."}
+	want := map[string]string{"nightly-17": "nightly-17", secret: "[redacted]",
+		strings.Repeat("x", 5000): strings.Repeat("x", 200) + "..."}
 	for id, logged := range want {
 		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{RequestId: id, Spec: spec("none")})
 		if err == nil {

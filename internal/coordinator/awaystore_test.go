@@ -71,7 +71,8 @@ func TestWatchersKnowThatAJobWaitsForTheBlobStore(t *testing.T) {
 	for told := false; err == nil && !told; {
 		var item *cleavev1.WatchJobResponse
 		item, err = stream.Recv()
-		told = strings.HasPrefix(item.GetProgress().GetMessage(), "waiting for the stores: the blob store does not work now")
+		told = strings.HasPrefix(item.GetProgress().GetMessage(),
+			"waiting for the stores: the blob store does not work now")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +152,8 @@ func TestAJobThatWasCommittedRuns(t *testing.T) {
 // A coordinator that is no longer the leader does not know whether its last transaction was committed, and takes
 // nothing away that the next leader may need.
 func TestALostAnswerDeletesNoSpec(t *testing.T) {
-	open, blobs := store.SharedMemory(), sharedBlobs(t)
+	open := store.SharedMemory()
+	blobs := sharedBlobs(t)
 	cfg := testConfig()
 	cfg.Stores = Stores{State: open(), Blobs: blobs}
 	before := newHarness(t, cfg, scripted(steps(2)))
@@ -280,14 +282,18 @@ func TestBlobsTurnOutToBeAnotherCluster(t *testing.T) {
 
 // A blob store whose owner turns out to be unreadable ends the coordinator, which would refuse it at its next start.
 func TestBlobsTurnOutToBeUnusable(t *testing.T) {
-	open, blobs := store.SharedMemory(), &awayBlobs{Blobs: sharedBlobs(t)}
+	open := store.SharedMemory()
+	blobs := &awayBlobs{Blobs: sharedBlobs(t)}
 	cfg := testConfig()
 	cfg.Stores = Stores{State: open(), Blobs: blobs}
 	newHarness(t, cfg, scripted(steps(1))).close()
 	if err := blobs.Delete(t.Context(), records.IdentityBlob); err != nil {
 		t.Fatal(err)
 	}
-	if err := blobs.Put(t.Context(), records.IdentityBlob, func(w io.Writer) error { _, err := w.Write([]byte("?")); return err }); err != nil {
+	if err := blobs.Put(t.Context(), records.IdentityBlob, func(w io.Writer) error {
+		_, err := w.Write([]byte("?"))
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	blobs.refuse.Store(2)

@@ -102,7 +102,8 @@ func TestBackupWhileJobsRun(t *testing.T) {
 	}
 	next.close()
 	restored.Restore = ""
-	if got := newHarness(t, restored, scripted(steps(1))).job(id); got.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+	if got := newHarness(t, restored, scripted(steps(1))).job(
+		id); got.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("after another start the restored job is %v", got)
 	}
 }

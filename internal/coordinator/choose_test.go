@@ -14,7 +14,8 @@ import (
 func TestAJobWithoutAlgorithmGetsOne(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	s := spec(h.upload())
-	s.Algorithm, s.Initialization = nil, &cleavev1.Initialization{Start: cleavev1.Start_START_CENTROIDS, Centroids: []float64{0, 10}}
+	s.Algorithm = nil
+	s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_CENTROIDS, Centroids: []float64{0, 10}}
 	id := h.create(s)
 	h.end(id)
 	response, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})
@@ -25,18 +26,22 @@ func TestAJobWithoutAlgorithmGetsOne(t *testing.T) {
 
 // The ways that are tried are events.
 func TestTrialsAreEvents(t *testing.T) {
-	trial := clustering.Trial{Method: clustering.Method{Space: clustering.SpaceNeighbors, ConstraintUse: clustering.UseHard}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4}
+	trial := clustering.Trial{Method: clustering.Method{Space: clustering.SpaceNeighbors,
+		ConstraintUse: clustering.UseHard}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4}
 	tried := &cleavev1.MethodTried{
-		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4,
+		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_NEIGHBORS,
+			ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD}, Fold: 1, Folds: 3, MustLinks: 5,
+		MustLinksRight: 4,
 	}
-	h := newHarness(t, testConfig(), scripted(func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
-		o.Observe(clustering.SolverStep{Step: 1})
-		o.Observe(clustering.MethodTried{Trial: trial})
-		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
-		r := result(0, clustering.StopConverged)
-		r.Auto.Choice = &clustering.Choice{Chosen: trial.Method, Tried: []clustering.MethodScore{{Trial: trial}}}
-		return r, nil
-	}))
+	h := newHarness(t, testConfig(),
+		scripted(func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
+			o.Observe(clustering.SolverStep{Step: 1})
+			o.Observe(clustering.MethodTried{Trial: trial})
+			o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
+			r := result(0, clustering.StopConverged)
+			r.Auto.Choice = &clustering.Choice{Chosen: trial.Method, Tried: []clustering.MethodScore{{Trial: trial}}}
+			return r, nil
+		}))
 	id := h.create(spec(h.upload()))
 	events, _ := h.watch(id, 0)
 	if len(events) != 4 || !proto.Equal(events[1].GetMethodTried(), tried) {

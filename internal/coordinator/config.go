@@ -118,16 +118,20 @@ type HTTP struct {
 // AddFlags declares the flags.
 func (h *HTTP) AddFlags(set *pflag.FlagSet) {
 	set.StringSliceVar(&h.Origins, "cors-origin", nil,
-		"`ORIGIN` whose web pages may call the coordinator, such as https://app.example, or * for all; may be repeated (default: no other pages)")
+		"`ORIGIN` whose web pages may call the coordinator, such as https://app.example, or * for all; may be "+
+			"repeated (default: no other pages)")
 	set.StringSliceVar(&h.Hosts, "http-host", nil,
-		"`NAME` by which clients may call the coordinator in URLs, besides its addresses, its host name and the names of its certificate; may be repeated")
+		"`NAME` by which clients may call the coordinator in URLs, besides its addresses, its host name and the "+
+			"names of its certificate; may be repeated")
 }
 
 // check rejects origins that no browser sends.
 func (h HTTP) check() error {
 	for _, origin := range h.Origins {
-		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Scheme == "" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
-			return badConfig("the origin is %q; it must be of the form https://HOST or https://HOST:PORT (--cors-origin)", origin)
+		if u, err := url.Parse(origin); origin != "*" &&
+			(err != nil || u.Scheme == "" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
+			return badConfig("the origin is %q; it must be of the form https://HOST or https://HOST:PORT "+
+				"(--cors-origin)", origin)
 		}
 	}
 	return nil
@@ -163,8 +167,9 @@ const (
 // gate returns the configuration of the gate; requests is the memory of requests.
 func (cfg Config) gate(requests *queue.Share) gate.Config {
 	return gate.Config{
-		Security:       cfg.Security,
-		Limits:         gate.Limits{Calls: cfg.Limits.Calls, ShortCalls: cfg.Limits.ShortCalls, Streams: cfg.Limits.Streams},
+		Security: cfg.Security,
+		Limits: gate.Limits{Calls: cfg.Limits.Calls, ShortCalls: cfg.Limits.ShortCalls,
+			Streams: cfg.Limits.Streams},
 		RequestTimeout: cfg.UploadStall, SlowReader: cfg.Limits.SlowReader, Memory: requests,
 		Logger: cfg.Logger.Named("gate"), Observe: cfg.Observe, Now: cfg.Now,
 	}
@@ -176,9 +181,13 @@ func (cfg Config) withDefaults() (Config, error) {
 	case cfg.Listen == "" && cfg.Listener == nil:
 		return cfg, badConfig("there is no address to listen on; give HOST:PORT, such as 127.0.0.1:7400 (--listen)")
 	case cfg.Store == storeEmbedded && cfg.DataDir == "":
-		return cfg, badConfig("the embedded store needs a data directory (--data-dir); give one, or use the memory store (--store memory)")
+		return cfg,
+			badConfig("the embedded store needs a data directory (--data-dir); give one, or use the memory store " +
+				"(--store memory)")
 	case cfg.Blobs == "" && cfg.Store != storeMemory && cfg.DataDir == "":
-		return cfg, badConfig("there is no place for the blobs; give a data directory (--data-dir), or a directory or URL for the blobs (--blobs)")
+		return cfg,
+			badConfig("there is no place for the blobs; give a data directory (--data-dir), or a directory or URL " +
+				"for the blobs (--blobs)")
 	case cfg.Security.Store != (credentials.Dial{}) && !store.IsShared(cfg.Store):
 		return cfg, badConfig("there are settings for connections to an etcd cluster (--store-...), "+
 			"but the store is %s; give an etcd cluster too (--store etcd://HOST:PORT)", cfg.Store)
@@ -245,11 +254,13 @@ func (cfg Config) checkNumbers() error {
 		{cfg.MemoryBytes < 0, "--memory", cfg.MemoryBytes, "be at least 0"},
 		{cfg.CacheBytes < 0, "CacheBytes", cfg.CacheBytes, "be at least 0"},
 		{cfg.HeartbeatInterval <= 0, "--heartbeat", cfg.HeartbeatInterval, "be positive"},
-		{cfg.LostAfter <= cfg.HeartbeatInterval, "--lost-after", cfg.LostAfter, fmt.Sprintf("be more than --heartbeat, which is %v", cfg.HeartbeatInterval)},
+		{cfg.LostAfter <= cfg.HeartbeatInterval, "--lost-after", cfg.LostAfter,
+			fmt.Sprintf("be more than --heartbeat, which is %v", cfg.HeartbeatInterval)},
 		{cfg.WorkerWait <= 0, "--worker-wait", cfg.WorkerWait, "be positive"},
 		{cfg.ReconnectWithin <= 0, "--reconnect-within", cfg.ReconnectWithin, "be positive"},
 		{cfg.StalledAfter <= cfg.HeartbeatInterval, "--stalled-after", cfg.StalledAfter,
-			fmt.Sprintf("be more than --heartbeat, which is %v, because heartbeats report progress", cfg.HeartbeatInterval)},
+			fmt.Sprintf("be more than --heartbeat, which is %v, because heartbeats report progress",
+				cfg.HeartbeatInterval)},
 		{cfg.SlowAfter <= 0, "--slow-after", cfg.SlowAfter, "be positive"},
 		{cfg.ShutdownTimeout < 0, "ShutdownTimeout", cfg.ShutdownTimeout, "be at least 0"},
 	})

@@ -1,6 +1,6 @@
-// Package coordinator implements the public gRPC services. It opens the stores and the servers, and makes one of several
-// coordinators that share a store the leader. The packages below do the rest: jobs runs the jobs, content stores data
-// sets and tables, gate decides who may call.
+// Package coordinator implements the public gRPC services. It opens the stores and the servers, and makes one of
+// several coordinators that share a store the leader. The packages below do the rest: jobs runs the jobs, content
+// stores data sets and tables, gate decides who may call.
 package coordinator
 
 import (
@@ -89,8 +89,8 @@ type Coordinator struct {
 	webhooks  *webhook.Sender
 	retention *records.Sweeper
 
-	// A shutdown has two stages: canceling runCtx, by stop, ends the open watches and the runs, and canceling storeCtx ends
-	// writes to the stores.
+	// A shutdown has two stages: canceling runCtx, by stop, ends the open watches and the runs, and canceling storeCtx
+	// ends writes to the stores.
 	runCtx      context.Context
 	stop        func()
 	storeCtx    context.Context
@@ -119,7 +119,8 @@ func open(ctx context.Context, cfg Config, engine jobs.Engine) (_ *Coordinator, 
 	c.close = sync.OnceValue(c.closeAll)
 	// Not derived from ctx, whose deadline may be meant for opening only.
 	runCtx, stop := context.WithCancelCause(context.Background())
-	c.runCtx, c.stop = runCtx, func() { stop(jobs.ErrStopping) }
+	c.runCtx = runCtx
+	c.stop = func() { stop(jobs.ErrStopping) }
 	c.storeCtx, c.stopWriting = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -152,7 +153,8 @@ func (c *Coordinator) openStorage(ctx context.Context) (err error) {
 	c.state, c.blobs = c.cfg.Stores.State, c.cfg.Stores.Blobs
 	c.opened = append(c.opened, c.closeStores)
 	if c.cfg.Listener != nil {
-		c.opened = append(c.opened, func() error { _ = c.cfg.Listener.Close(); return nil }) // the port may have closed it
+		// the port may have closed it
+		c.opened = append(c.opened, func() error { _ = c.cfg.Listener.Close(); return nil })
 	}
 	if c.gate, err = gate.Open(c.cfg.gate(c.memory.requests)); err != nil {
 		return err
@@ -170,7 +172,8 @@ func (c *Coordinator) openStorage(ctx context.Context) (err error) {
 	c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
 	c.garbage = &records.Collector{Blobs: c.blobs, Writer: c.writer, Hold: &c.hold, Logger: c.log}
 	c.webhooks = &webhook.Sender{
-		Config: c.cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"), Now: c.cfg.Now,
+		Config: c.cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"),
+		Now: c.cfg.Now,
 	}
 	c.opened = append(c.opened, func() error { c.writer.Wait(); c.webhooks.Wait(); return nil })
 	return nil
@@ -323,7 +326,8 @@ func (c *Coordinator) Serve(ctx context.Context) error {
 
 // serve serves gRPC and HTTP on one port until the coordinator is closed or its listener fails.
 func (c *Coordinator) serve() error {
-	accepted, ended := make(chan error, 1), make(chan struct{})
+	accepted := make(chan error, 1)
+	ended := make(chan struct{})
 	go func() { accepted <- c.port.Serve() }()
 	go func() {
 		defer close(ended)

@@ -30,16 +30,17 @@ import (
 func (h *harness) blobFile(parts ...string) string {
 	h.t.Helper()
 	var found []string
-	_ = filepath.WalkDir(filepath.Join(h.c.cfg.DataDir, "blobs"), func(path string, entry os.DirEntry, err error) error {
-		has := err == nil && !entry.IsDir()
-		for _, part := range parts {
-			has = has && strings.Contains(path, part)
-		}
-		if has {
-			found = append(found, path)
-		}
-		return err
-	})
+	_ = filepath.WalkDir(filepath.Join(h.c.cfg.DataDir, "blobs"),
+		func(path string, entry os.DirEntry, err error) error {
+			has := err == nil && !entry.IsDir()
+			for _, part := range parts {
+				has = has && strings.Contains(path, part)
+			}
+			if has {
+				found = append(found, path)
+			}
+			return err
+		})
 	if len(found) != 1 {
 		h.t.Fatalf("files with %q are %q", parts, found)
 	}
@@ -69,7 +70,8 @@ func everything(t *testing.T) script {
 	return func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
 		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
 		r := result(0, clustering.StopConverged)
-		r.Model = &model.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 1, Centroids: []float64{0.5, 10.5}, Metric: metric.NewIdentity(1)}
+		r.Model = &model.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 1, Centroids: []float64{0.5, 10.5},
+			Metric: metric.NewIdentity(1)}
 		r.Spectral.Embedding = &clustering.Embedding{Rows: 4, Columns: 1, Values: []float64{1, 2, 3, 4}}
 		r.NeighborGraph = &clustering.NeighborGraph{Count: 1, Weights: neighbor.Unweighted, Graph: graph}
 		return r, nil
@@ -122,7 +124,8 @@ func TestDamagedBlobsAreNotServed(t *testing.T) {
 		}},
 		"outcome": {"RESULT_DAMAGED", "outcome of job " + id, func() error {
 			_, err := h.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: id})
-			if watched := drain(h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})); status.Code(watched) != status.Code(err) {
+			if watched := drain(h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})); status.Code(watched) !=
+				status.Code(err) {
 				t.Errorf("GetResult gives %v and WatchJob %v", err, watched)
 			}
 			return err
@@ -153,7 +156,8 @@ func TestDamagedBlobsAreNotServed(t *testing.T) {
 			t.Helper()
 			err := kind.read()
 			wantError(t, err, codes.DataLoss, kind.reason)
-			if text := status.Convert(err).Message(); !strings.Contains(text, kind.named) || strings.Contains(text, cfg.DataDir) {
+			if text := status.Convert(err).Message(); !strings.Contains(text, kind.named) ||
+				strings.Contains(text, cfg.DataDir) {
 				t.Errorf("%s, %s: %q", name, what, text)
 			}
 		}
@@ -193,7 +197,8 @@ func TestWorkersGetNoDamagedDataset(t *testing.T) {
 	}
 	defer h.startWorker("ann")()
 	job := h.end(h.create(spec(data)))
-	if e := job.GetError(); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || e.GetReason() != "DATASET_DAMAGED" ||
+	if e := job.GetError(); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED ||
+		e.GetReason() != "DATASET_DAMAGED" ||
 		codes.Code(e.GetCode()) != codes.DataLoss || !strings.Contains(e.GetMessage(), data) {
 		t.Errorf("the job ended as %v", job)
 	}
@@ -214,7 +219,8 @@ func TestResumedJobsOnDamagedBlobs(t *testing.T) {
 		}
 		h = newHarness(t, cfg, scripted(steps(1)))
 		events, _ := h.watch(id, 0)
-		if e := events[len(events)-1].GetEnded().GetError(); e.GetReason() != reason || codes.Code(e.GetCode()) != codes.DataLoss {
+		if e := events[len(events)-1].GetEnded().GetError(); e.GetReason() != reason ||
+			codes.Code(e.GetCode()) != codes.DataLoss {
 			t.Errorf("a damaged %s gives %v", part, e)
 		}
 		h.close()
@@ -242,11 +248,13 @@ func TestADamagedJobIsListedUnderItsID(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	id := h.create(spec(h.upload()))
 	h.end(id)
-	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.JobKey(id), Value: []byte{0xff}}}}); err != nil {
+	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.JobKey(id), Value: []byte{0xff}}}}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
-	if err != nil || len(list.GetJobs()) != 1 || list.GetJobs()[0].GetJobId() != id || list.GetJobs()[0].GetError().GetReason() != records.RecordDamaged {
+	if err != nil || len(list.GetJobs()) != 1 || list.GetJobs()[0].GetJobId() != id ||
+		list.GetJobs()[0].GetError().GetReason() != records.RecordDamaged {
 		t.Errorf("jobs are %v, %v; want %s", list, err, id)
 	}
 	_, err = h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})

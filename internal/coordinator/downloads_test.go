@@ -50,7 +50,8 @@ func TestCallsHoldMemory(t *testing.T) {
 			return err
 		},
 		"EvaluateJob": func() error {
-			_, err := h.jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: job, Truth: wire.InlineTable(tabletest.Labels(make([]int32, 60)))})
+			_, err := h.jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: job,
+				Truth: wire.InlineTable(tabletest.Labels(make([]int32, 60)))})
 			return err
 		},
 	}

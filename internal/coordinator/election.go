@@ -93,7 +93,8 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 		return fmt.Errorf("cannot resume the unfinished jobs: %w", err)
 	}
 	index := func() error { return c.writer.IndexOwners(ctx) }
-	if err := c.retry(ctx, "the owner index cannot be built now, trying again", index); err != nil && !fault.Is(err, store.DiskFull) {
+	if err := c.retry(ctx, "the owner index cannot be built now, trying again", index); err != nil &&
+		!fault.Is(err, store.DiskFull) {
 		return fmt.Errorf("cannot build the owner index: %w", err)
 	}
 	notify := func() error { return c.webhooks.Start(c.runCtx) }
@@ -229,14 +230,17 @@ func (c *Coordinator) notLeading(method string) error {
 	if strings.HasPrefix(method, "/grpc.") || c.leads() {
 		return nil
 	}
-	refusal := fault.New(fault.Unavailable, wire.NotLeader, "this coordinator is not the leader; try another one, or try again later")
+	refusal := fault.New(fault.Unavailable, wire.NotLeader,
+		"this coordinator is not the leader; try another one, or try again later")
 	if leader := c.leader.Load(); !c.leading.Load() && leader != nil && *leader != "" {
-		refusal = fault.New(fault.Unavailable, wire.NotLeader, "this coordinator is a standby; the leader is %s", *leader).With(wire.LeaderKey, *leader)
+		refusal = fault.New(fault.Unavailable, wire.NotLeader, "this coordinator is a standby; the leader is %s",
+			*leader).With(wire.LeaderKey, *leader)
 	}
 	return wire.Status(refusal)
 }
 
-func (c *Coordinator) leaderOnlyUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (c *Coordinator) leaderOnlyUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+	handler grpc.UnaryHandler) (any, error) {
 	if err := c.notLeading(info.FullMethod); err != nil {
 		return nil, err
 	}
@@ -251,7 +255,8 @@ func (c *Coordinator) leaderOnlyUnary(ctx context.Context, request any, info *gr
 	return response, err
 }
 
-func (c *Coordinator) leaderOnlyStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (c *Coordinator) leaderOnlyStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	if err := c.notLeading(info.FullMethod); err != nil {
 		return err
 	}
@@ -266,7 +271,9 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 	if err != nil {
 		return err
 	}
-	cfg.Listen, cfg.Listener, cfg.Election.again = c.Addr().String(), nil, true
+	cfg.Listen = c.Addr().String()
+	cfg.Listener = nil
+	cfg.Election.again = true
 	log := c.log
 	for {
 		listening(c)

@@ -54,19 +54,22 @@ func TestABackupIsRestoredInALaterTerm(t *testing.T) {
 	cfg.Listen, cfg.Store, cfg.Blobs = "127.0.0.1:0", "etcd://unused:1", "mem://"
 	cfg.Stores = Stores{State: &reopenedState{State: open(), open: open}, Blobs: sharedBlobs(t)}
 	ctx, stop := context.WithCancel(t.Context())
-	addresses, ended := make(chan net.Addr, 10), make(chan error, 1)
+	addresses := make(chan net.Addr, 10)
+	ended := make(chan error, 1)
 	go func() {
 		defer stop()
 		ended <- Run(ctx, cfg, func(c *Coordinator) { addresses <- c.Addr() })
 	}()
-	conn, err := grpc.NewClient(within(t, addresses, "listening").String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(within(t, addresses, "listening").String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	within(t, addresses, "the second term")
 	var got *cleavev1.GetDatasetResponse
 	for err = error(nil); ; {
-		got, err = cleavev1.NewDatasetServiceClient(conn).GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: data}, grpc.WaitForReady(true))
+		got, err = cleavev1.NewDatasetServiceClient(conn).GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: data},
+			grpc.WaitForReady(true))
 		if reason(err) != "NOT_LEADER" {
 			break
 		}

@@ -35,7 +35,10 @@ func TestErrors(t *testing.T) {
 		code   codes.Code
 		reason string
 	}{
-		{"unknown job", func() error { _, err := h.jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: "nobody"}); return err },
+		{"unknown job", func() error {
+			_, err := h.jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: "nobody"})
+			return err
+		},
 			codes.NotFound, "JOB_NOT_FOUND"},
 		{"no job named", func() error { _, err := h.jobs.GetJob(ctx, &cleavev1.GetJobRequest{}); return err },
 			codes.InvalidArgument, "FIELD_REQUIRED"},
@@ -46,7 +49,10 @@ func TestErrors(t *testing.T) {
 			}
 			return err
 		}, codes.NotFound, "JOB_NOT_FOUND"},
-		{"result before the end", func() error { _, err := h.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: running}); return err },
+		{"result before the end", func() error {
+			_, err := h.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: running})
+			return err
+		},
 			codes.FailedPrecondition, "JOB_NOT_ENDED"},
 		{"labels before the end", func() error { _, err := recvLabels(h, running); return err },
 			codes.FailedPrecondition, "JOB_NOT_ENDED"},
@@ -54,25 +60,48 @@ func TestErrors(t *testing.T) {
 			_, err := h.jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: running})
 			return err
 		}, codes.FailedPrecondition, "JOB_NOT_ENDED"},
-		{"deletion before the end", func() error { _, err := h.jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: running}); return err },
+		{"deletion before the end", func() error {
+			_, err := h.jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: running})
+			return err
+		},
 			codes.FailedPrecondition, "JOB_NOT_ENDED"},
-		{"result of an unknown job", func() error { _, err := h.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: "nobody"}); return err },
+		{"result of an unknown job", func() error {
+			_, err := h.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: "nobody"})
+			return err
+		},
 			codes.NotFound, "JOB_NOT_FOUND"},
-		{"deletion without a name", func() error { _, err := h.jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{}); return err },
+		{"deletion without a name", func() error {
+			_, err := h.jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{})
+			return err
+		},
 			codes.InvalidArgument, "FIELD_REQUIRED"},
-		{"cancel of an unknown job", func() error { _, err := h.jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: "nobody"}); return err },
+		{"cancel of an unknown job", func() error {
+			_, err := h.jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: "nobody"})
+			return err
+		},
 			codes.NotFound, "JOB_NOT_FOUND"},
 
-		{"no spec", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec = nil }), codes.InvalidArgument, "FIELD_REQUIRED"},
-		{"no data set named", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: ""} }), codes.InvalidArgument, "FIELD_REQUIRED"},
-		{"unknown data set", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: "00"} }), codes.NotFound, "DATASET_NOT_FOUND"},
-		{"k is 0", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Clusters = &cleavev1.JobSpec_K{K: 0} }), codes.InvalidArgument, "BAD_K"},
-		{"k over n", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Clusters = &cleavev1.JobSpec_K{K: 5} }), codes.InvalidArgument, "BAD_K"},
+		{"no spec", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec = nil }), codes.InvalidArgument,
+			"FIELD_REQUIRED"},
+		{"no data set named", createJob(func(r *cleavev1.CreateJobRequest) {
+			r.Spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: ""}
+		}), codes.InvalidArgument, "FIELD_REQUIRED"},
+		{"unknown data set", createJob(func(r *cleavev1.CreateJobRequest) {
+			r.Spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: "00"}
+		}), codes.NotFound, "DATASET_NOT_FOUND"},
+		{"k is 0", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Clusters = &cleavev1.JobSpec_K{K: 0} }),
+			codes.InvalidArgument, "BAD_K"},
+		{"k over n", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Clusters = &cleavev1.JobSpec_K{K: 5} }),
+			codes.InvalidArgument, "BAD_K"},
 		{"no algorithm for all", createJob(func(r *cleavev1.CreateJobRequest) {
-			r.Spec.Algorithm, r.Spec.Initialization = nil, &cleavev1.Initialization{Start: cleavev1.Start_START_NEIGHBORHOODS, Farthest: cleavev1.FarthestRule_FARTHEST_RULE_MEAN}
+			r.Spec.Algorithm = nil
+			r.Spec.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_NEIGHBORHOODS,
+				Farthest: cleavev1.FarthestRule_FARTHEST_RULE_MEAN}
 		}), codes.InvalidArgument, "OPTION_DOES_NOT_APPLY"},
-		{"bad request id", createJob(func(r *cleavev1.CreateJobRequest) { r.RequestId = "two\nlines" }), codes.InvalidArgument, "INVALID_REQUEST_ID"},
-		{"unknown enum", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Storage = 99 }), codes.InvalidArgument, "UNKNOWN_ENUM_VALUE"},
+		{"bad request id", createJob(func(r *cleavev1.CreateJobRequest) { r.RequestId = "two\nlines" }),
+			codes.InvalidArgument, "INVALID_REQUEST_ID"},
+		{"unknown enum", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Storage = 99 }), codes.InvalidArgument,
+			"UNKNOWN_ENUM_VALUE"},
 		{"constraint out of range", createJob(func(r *cleavev1.CreateJobRequest) {
 			r.Spec.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 4")}
 		}), codes.InvalidArgument, "INDEX_OUT_OF_RANGE"},
@@ -82,9 +111,15 @@ func TestErrors(t *testing.T) {
 		{"name too long", createJob(func(r *cleavev1.CreateJobRequest) { r.DisplayName = string(make([]byte, 2000)) }),
 			codes.InvalidArgument, "NAME_TOO_LONG"},
 
-		{"page size", func() error { _, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageSize: -1}); return err },
+		{"page size", func() error {
+			_, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageSize: -1})
+			return err
+		},
 			codes.InvalidArgument, "INVALID_PAGE_SIZE"},
-		{"page token", func() error { _, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: "%%"}); return err },
+		{"page token", func() error {
+			_, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: "%%"})
+			return err
+		},
 			codes.InvalidArgument, "INVALID_PAGE_TOKEN"},
 		{"page size of workers", func() error {
 			_, err := h.cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageSize: -1})
@@ -172,16 +207,19 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 	cfg := testConfig()
 	cfg.CacheBytes = 0 // so that they are read from their blobs
 	h := newHarness(t, cfg, scripted(steps(0)))
-	first, second := h.upload(), h.upload()
+	first := h.upload()
+	second := h.upload()
 	if first != second || len(first) != 64 {
 		t.Errorf("the same data is %s and %s", first, second)
 	}
-	graph, err := dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}, {Source: 1, Target: 2, Weight: 2}})
+	graph, err := dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 1},
+		{Source: 1, Target: 2, Weight: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d, err := wire.SendDataset(t.Context(), h.datasets, "path", graph, wire.UploadStart{})
-	if err != nil || d.GetKind() != cleavev1.DatasetKind_DATASET_KIND_GRAPH || d.GetRows() != 3 || d.GetNonZeros() != 4 {
+	if err != nil || d.GetKind() != cleavev1.DatasetKind_DATASET_KIND_GRAPH || d.GetRows() != 3 ||
+		d.GetNonZeros() != 4 {
 		t.Errorf("the graph is %v, %v", d, err)
 	}
 	var listed []string

@@ -63,7 +63,8 @@ func TestLostAnswersHaveNoEffect(t *testing.T) {
 		return nil
 	})
 	data := h.upload()
-	response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: uuid.NewString()})
+	response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data),
+		RequestId: uuid.NewString()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,8 @@ func TestStoreThatRefusesTheEnd(t *testing.T) {
 	}
 	_, err = h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
 	wantError(t, err, codes.FailedPrecondition, "JOB_NOT_ENDED")
-	if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_RUNNING || !strings.Contains(job.GetStatusMessage(), "the store is full") {
+	if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_RUNNING ||
+		!strings.Contains(job.GetStatusMessage(), "the store is full") {
 		t.Errorf("the job is %v", job)
 	}
 	h.close()
@@ -175,7 +177,8 @@ func TestWhatMayHaveBeenCommittedIsKept(t *testing.T) {
 // answers.
 func TestACallerWhoLeavesDoesNotWaitForTheStore(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(2)))
-	data, other := h.upload(), h.points(7)
+	data := h.upload()
+	other := h.points(7)
 	ended := h.create(spec(data))
 	h.end(ended)
 	service := h.c.jobService
@@ -190,7 +193,8 @@ func TestACallerWhoLeavesDoesNotWaitForTheStore(t *testing.T) {
 			},
 			func() bool {
 				list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{RequestId: "left"})
-				return err == nil && len(list.GetJobs()) == 1 && list.GetJobs()[0].GetState() == cleavev1.JobState_JOB_STATE_SUCCEEDED
+				return err == nil && len(list.GetJobs()) == 1 &&
+					list.GetJobs()[0].GetState() == cleavev1.JobState_JOB_STATE_SUCCEEDED
 			},
 		},
 		"DeleteJob": {
@@ -205,7 +209,8 @@ func TestACallerWhoLeavesDoesNotWaitForTheStore(t *testing.T) {
 		},
 		"DeleteDataset": {
 			func(ctx context.Context) error {
-				_, err := (&api.Datasets{Datasets: h.c.datasets}).DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: other})
+				_, err := (&api.Datasets{Datasets: h.c.datasets}).DeleteDataset(ctx,
+					&cleavev1.DeleteDatasetRequest{DatasetId: other})
 				return err
 			},
 			func() bool {
@@ -215,7 +220,8 @@ func TestACallerWhoLeavesDoesNotWaitForTheStore(t *testing.T) {
 		},
 	} {
 		before := h.c.state
-		tried, answers := make(chan struct{}, 100), make(chan struct{})
+		tried := make(chan struct{}, 100)
+		answers := make(chan struct{})
 		h.intercept(func(_ int64, commit func() error) error {
 			tried <- struct{}{}
 			<-answers

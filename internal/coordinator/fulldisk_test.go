@@ -54,7 +54,8 @@ func TestAResultIsKeptUntilThereIsSpace(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(2)))
 	id, blobs := withFullDisk(t, h)
 	const says = "its result cannot be stored; keeping it in memory and retrying: no space left"
-	if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_RUNNING || !strings.Contains(job.GetStatusMessage(), says) {
+	if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_RUNNING ||
+		!strings.Contains(job.GetStatusMessage(), says) {
 		t.Errorf("while the disk is full the job is %v", job)
 	}
 	if seen := h.firstEvents(id, 3); len(seen) != 3 { // all but the last
@@ -101,10 +102,12 @@ func TestAJobIsCanceledWhileThereIsNoSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := h.end(id)
-	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetStatusMessage() != "canceled while its result could not be stored" {
+	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED ||
+		job.GetStatusMessage() != "canceled while its result could not be stored" {
 		t.Errorf("the job is %v", job)
 	}
-	if deleted := within(t, garbage.deleted, "the deletion of the labels, which take space that is needed"); !strings.HasSuffix(deleted, "/labels") {
+	if deleted := within(t, garbage.deleted,
+		"the deletion of the labels, which take space that is needed"); !strings.HasSuffix(deleted, "/labels") {
 		t.Errorf("%s is deleted", deleted)
 	}
 	_, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
@@ -141,7 +144,8 @@ func TestAFailureNeedsNoSpace(t *testing.T) {
 	blobs := &fullBlobs{Blobs: h.c.blobs, tried: make(chan struct{}, 100)}
 	blobs.full.Store(true)
 	h.useBlobs(blobs)
-	if job := h.end(h.create(spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetMessage() != "the run failed" {
+	if job := h.end(h.create(spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED ||
+		job.GetError().GetMessage() != "the run failed" {
 		t.Errorf("the job is %v", job)
 	}
 }
@@ -219,7 +223,8 @@ func TestAReplacedOutcomeIsDeleted(t *testing.T) {
 	if len(h.labels(id)) == 0 {
 		t.Error("the labels are gone")
 	}
-	if deleted := within(t, garbage.deleted, "the deletion of the first outcome"); !strings.HasSuffix(deleted, ".0/outcome") {
+	if deleted := within(t, garbage.deleted, "the deletion of the first outcome"); !strings.HasSuffix(deleted,
+		".0/outcome") {
 		t.Errorf("%s is deleted", deleted)
 	}
 }
@@ -248,14 +253,16 @@ func tell(c chan<- struct{}) {
 
 // A running job can be canceled although its events find no space in the state.
 func TestAJobIsCanceledWhileTheStateIsFull(t *testing.T) {
-	begun, full := make(chan struct{}), make(chan struct{})
-	h := newHarness(t, testConfig(), scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-		close(begun)
-		<-full
-		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
-		<-ctx.Done()
-		return result(0, clustering.StopCanceled), nil
-	}))
+	begun := make(chan struct{})
+	full := make(chan struct{})
+	h := newHarness(t, testConfig(),
+		scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+			close(begun)
+			<-full
+			o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
+			<-ctx.Done()
+			return result(0, clustering.StopCanceled), nil
+		}))
 	state := &fullState{State: h.c.state, refused: make(chan struct{}, 1)}
 	h.useState(state)
 	id := h.create(spec(h.upload()))
@@ -266,7 +273,8 @@ func TestAJobIsCanceledWhileTheStateIsFull(t *testing.T) {
 	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
 	}
-	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetIterations() != 0 || job.GetLastSequence() != 2 {
+	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetIterations() != 0 ||
+		job.GetLastSequence() != 2 {
 		t.Errorf("the job is %v", job)
 	}
 }
@@ -275,16 +283,18 @@ func TestAJobIsCanceledWhileTheStateIsFull(t *testing.T) {
 // canceled, and keeps all of them.
 func TestAJobIsCanceledAfterManyEventsWithoutSpace(t *testing.T) {
 	const events = 90_000 // about 2 MB
-	begun, full := make(chan struct{}), make(chan struct{})
-	h := newHarness(t, testConfig(), scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-		close(begun)
-		<-full
-		for i := range events {
-			o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(i)})
-		}
-		<-ctx.Done()
-		return result(0, clustering.StopCanceled), nil
-	}))
+	begun := make(chan struct{})
+	full := make(chan struct{})
+	h := newHarness(t, testConfig(),
+		scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+			close(begun)
+			<-full
+			for i := range events {
+				o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(i)})
+			}
+			<-ctx.Done()
+			return result(0, clustering.StopCanceled), nil
+		}))
 	state := &fullState{State: h.c.state, refused: make(chan struct{}, 1)}
 	h.useState(state)
 	data := h.upload()
@@ -306,7 +316,8 @@ func TestAJobIsCanceledAfterManyEventsWithoutSpace(t *testing.T) {
 
 // A coordinator that shuts down while the state is full has not crashed.
 func TestAShutdownOnAFullDiskIsNoCrash(t *testing.T) {
-	open, blobs := store.SharedMemory(), sharedBlobs(t)
+	open := store.SharedMemory()
+	blobs := sharedBlobs(t)
 	cfg := testConfig()
 	id := ""
 	for range jobs.MaxAttempts {

@@ -57,7 +57,8 @@ func FuzzRequests(f *testing.F) {
 		f.Add(byte(at), []byte("\x0a\x04job1"))
 	}
 	id := "8aa1f4c9d4bd9be7a5b2b2b8a37d1ec41ea2d8f1b2ae6d53c9e1f6a5c7d4e3b2"
-	create, _ := proto.Marshal(&cleavev1.CreateJobRequest{Spec: spec(id), RequestId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"})
+	create, _ := proto.Marshal(&cleavev1.CreateJobRequest{Spec: spec(id),
+		RequestId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"})
 	list, _ := proto.Marshal(&cleavev1.ListJobsRequest{PageSize: 3, PageToken: records.PageToken("jobs/x")})
 	for at := range methods {
 		f.Add(byte(at), create)
@@ -70,7 +71,8 @@ func FuzzRequests(f *testing.F) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		path := "/" + string(m.Parent().FullName()) + "/" + string(m.Name())
-		stream, err := h.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, path, grpc.ForceCodecV2(rawCodec{}))
+		stream, err := h.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, path,
+			grpc.ForceCodecV2(rawCodec{}))
 		if err == nil {
 			err = stream.SendMsg(request)
 		}
@@ -104,18 +106,28 @@ func FuzzStored(f *testing.F) {
 		encoded, _ := proto.Marshal(m)
 		return encoded
 	}
-	record := &statev1.JobRecord{SpecBlob: records.SpecBlob(job), Job: &cleavev1.Job{JobId: job, DatasetId: "d", State: cleavev1.JobState_JOB_STATE_RUNNING}}
+	record := &statev1.JobRecord{SpecBlob: records.SpecBlob(job),
+		Job: &cleavev1.Job{JobId: job, DatasetId: "d", State: cleavev1.JobState_JOB_STATE_RUNNING}}
 	ended := proto.CloneOf(record)
-	ended.Job.State, ended.OutcomeBlob, ended.LabelsBlob = cleavev1.JobState_JOB_STATE_SUCCEEDED, "jobs/"+job+"/1-0/outcome", "jobs/"+job+"/1-0/labels"
-	events := marshal(&statev1.EventBatch{Events: []*cleavev1.Event{{Sequence: 1, What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{}}}}})
+	ended.Job.State = cleavev1.JobState_JOB_STATE_SUCCEEDED
+	ended.OutcomeBlob = "jobs/" + job + "/1-0/outcome"
+	ended.LabelsBlob = "jobs/" + job + "/1-0/labels"
+	events := marshal(
+		&statev1.EventBatch{
+			Events: []*cleavev1.Event{{Sequence: 1,
+				What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{}}}}})
 	outcome := marshal(&statev1.Outcome{Events: []*cleavev1.Event{{Sequence: 1}}, Result: &cleavev1.Result{}})
 	f.Add(marshal(record), events, marshal(&statev1.ContentRecord{Blob: "datasets/d/1"}), marshal(spec("d")))
 	f.Add(marshal(ended), []byte{}, []byte{}, outcome)
 	f.Add(marshal(ended), events, []byte{}, binary.LittleEndian.AppendUint32(nil, 7))
 	f.Fuzz(func(t *testing.T, job0, events, content, blob []byte) {
 		blobs := sharedBlobs(t)
-		for _, name := range []string{records.SpecBlob(job), "jobs/" + job + "/1-0/outcome", "jobs/" + job + "/1-0/labels", "datasets/d/1"} {
-			if err := blobs.Put(t.Context(), name, func(w io.Writer) error { _, err := w.Write(blob); return err }); err != nil {
+		for _, name := range []string{records.SpecBlob(job), "jobs/" + job + "/1-0/outcome",
+			"jobs/" + job + "/1-0/labels", "datasets/d/1"} {
+			if err := blobs.Put(t.Context(), name, func(w io.Writer) error {
+				_, err := w.Write(blob)
+				return err
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -125,8 +137,10 @@ func FuzzStored(f *testing.F) {
 			t.Fatal(err)
 		}
 		_, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{
-			{Key: records.CreatedKey}, {Key: records.JobKey(job), Value: job0}, {Key: records.UnfinishedKey(job)}, {Key: records.EventKey(job, 1), Value: events},
-			{Key: "datasets/d", Value: content}, {Key: records.RequestKey("", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"), Value: content},
+			{Key: records.CreatedKey}, {Key: records.JobKey(job), Value: job0}, {Key: records.UnfinishedKey(job)},
+			{Key: records.EventKey(job, 1), Value: events},
+			{Key: "datasets/d", Value: content}, {Key: records.RequestKey("", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"),
+				Value: content},
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -165,6 +179,7 @@ func askStored(t *testing.T, cfg Config, job string) {
 	answered("GetResult", err)
 	_, err = c.datasets.Load(ctx, "d")
 	answered("load", err)
-	_, err = c.jobService.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec("d"), RequestId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"})
+	_, err = c.jobService.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec("d"),
+		RequestId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"})
 	answered("CreateJob", err)
 }

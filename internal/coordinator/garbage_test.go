@@ -54,7 +54,8 @@ func TestDeletionIsFinishedByTheNextCoordinator(t *testing.T) {
 	if _, err := before.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := before.datasets.DeleteDataset(t.Context(), &cleavev1.DeleteDatasetRequest{DatasetId: data}); err != nil {
+	if _, err := before.datasets.DeleteDataset(t.Context(),
+		&cleavev1.DeleteDatasetRequest{DatasetId: data}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := before.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
@@ -151,9 +152,11 @@ func (s *uploadState) Commit(ctx context.Context, txn store.Txn) (int64, error) 
 // A coordinator that ends after it has stored the blob of an upload, and before its record, leaves no blob that nobody
 // ever deletes.
 func TestAnUploadThatACrashCutsOffLeavesNothing(t *testing.T) {
-	open, blobs := store.SharedMemory(), sharedBlobs(t)
+	open := store.SharedMemory()
+	blobs := sharedBlobs(t)
 	cfg := testConfig()
-	cfg.Stores = Stores{State: &uploadState{open(), records.DatasetPrefix, func() error { return store.ErrClosed }}, Blobs: blobs}
+	cfg.Stores = Stores{State: &uploadState{open(), records.DatasetPrefix, func() error { return store.ErrClosed }},
+		Blobs: blobs}
 	before := newHarness(t, cfg, scripted(steps(1)))
 	points, err := dataset.NewPoints(1, 1, []float64{1})
 	if err != nil {
@@ -191,7 +194,8 @@ func TestGarbageDoesNotIncludeAnUpload(t *testing.T) {
 // A coordinator that ends after it has stored the spec of a job, and before the job, leaves no spec that nobody ever
 // deletes. The specs of jobs that were created stay.
 func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
-	open, blobs := store.SharedMemory(), sharedBlobs(t)
+	open := store.SharedMemory()
+	blobs := sharedBlobs(t)
 	state := &uploadState{open(), records.UnfinishedPrefix, func() error { return nil }}
 	cfg := testConfig()
 	cfg.Stores = Stores{State: state, Blobs: blobs}
@@ -232,7 +236,10 @@ func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
 	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.c.blobs.Put(t.Context(), blob, func(w io.Writer) error { _, err := io.WriteString(w, "rows"); return err }); err != nil {
+	if err := h.c.blobs.Put(t.Context(), blob, func(w io.Writer) error {
+		_, err := io.WriteString(w, "rows")
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	h.intercept(func(int64, func() error) error { return store.ErrNotLeader })
@@ -250,7 +257,10 @@ func TestAFormerLeaderDeletesNoSpecs(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	h.awaitSweep()
 	successors := records.SpecBlob("00000000-0000-7000-8000-000000000001")
-	if err := h.c.blobs.Put(t.Context(), successors, func(w io.Writer) error { _, err := io.WriteString(w, "spec"); return err }); err != nil {
+	if err := h.c.blobs.Put(t.Context(), successors, func(w io.Writer) error {
+		_, err := io.WriteString(w, "spec")
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	const newest = "00000000-0000-7000-8000-000000000002"

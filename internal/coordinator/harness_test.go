@@ -38,7 +38,8 @@ type script func(ctx context.Context, o clustering.Observer) (*clustering.Result
 func scripted(run script) jobs.Engine {
 	return jobs.Engine{
 		Await: func(context.Context, *fleet.Fleet, func(fleet.Status), []planning.Workload) error { return nil },
-		Execute: func(_ runner.Runner, ctx context.Context, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+		Execute: func(_ runner.Runner, ctx context.Context, _ *fleet.Fleet, task fleet.Task,
+			o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 			task.Report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
 			r, err := run(ctx, o)
 			return r, &fleet.Usage{Stored: 1, EverStored: true, EntryBytes: 256}, err

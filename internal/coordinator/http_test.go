@@ -77,7 +77,8 @@ func ask(t *testing.T, client *http.Client, method, url, body string, headers ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, sent := response.Header.Get("X-Request-Id"), request.Header.Get("X-Request-Id"); got == "" || sent != "" && got != sent {
+	if got, sent := response.Header.Get("X-Request-Id"), request.Header.Get("X-Request-Id"); got == "" ||
+		sent != "" && got != sent {
 		t.Errorf("%s %s: the id of the request is %q, and that of the response %q", method, url, sent, got)
 	}
 	return answer{response.StatusCode, response.Header, string(text)}
@@ -102,17 +103,21 @@ func TestAJobOverHTTP(t *testing.T) {
 		h := newHarness(t, testConfig(), scripted(steps(3)))
 		client := h.httpClient(nil, two)
 		const base = "http://localhost"
-		uploaded := ask(t, client, "POST", base+"/v1/datasets?format=csv&display_name=line", "x\n0\n10\n1\n11\n", "X-Request-Id", "mine")
+		uploaded := ask(t, client, "POST", base+"/v1/datasets?format=csv&display_name=line", "x\n0\n10\n1\n11\n",
+			"X-Request-Id", "mine")
 		id, _ := uploaded.field(t, "dataset", "datasetId").(string)
 		if uploaded.status != 200 || id != h.upload() {
 			t.Fatalf("%+v", uploaded)
 		}
-		if parts := ask(t, client, "POST", base+"/v1/datasets", `{"header": {"points": {"columns": 1}}}{"values": {"values": [0, 10]}}
-			{"values": {"values": [1, 11]}}`, "Content-Type", "application/x-ndjson"); parts.field(t, "dataset", "datasetId") != id {
+		if parts := ask(t, client, "POST", base+"/v1/datasets",
+			`{"header": {"points": {"columns": 1}}}{"values": {"values": [0, 10]}}
+			{"values": {"values": [1, 11]}}`, "Content-Type", "application/x-ndjson"); parts.field(t, "dataset",
+			"datasetId") != id {
 			t.Errorf("%+v", parts)
 		}
 
-		job := fmt.Sprintf(`{"requestId": "once", "displayName": "by curl", "spec": {"datasetId": %q, "k": 2, "kernelKmeans": {}}}`, id)
+		job := fmt.Sprintf(`{"requestId": "once", "displayName": "by curl", "spec": {"datasetId": %q, "k": 2, `+
+			`"kernelKmeans": {}}}`, id)
 		created := ask(t, client, "POST", base+"/v1/jobs", job)
 		jobID, _ := created.field(t, "job", "jobId").(string)
 		if again := ask(t, client, "POST", base+"/v1/jobs", job); again.field(t, "job", "jobId") != jobID {
@@ -128,22 +133,27 @@ func TestAJobOverHTTP(t *testing.T) {
 				numbers = append(numbers, n["sequence"].(float64))
 			}
 		}
-		if events.header.Get("Content-Type") != "application/x-ndjson" || len(numbers) != len(want) || !slices.IsSorted(numbers) {
+		if events.header.Get("Content-Type") != "application/x-ndjson" || len(numbers) != len(want) ||
+			!slices.IsSorted(numbers) {
 			t.Errorf("%d of %d events: %v", len(numbers), len(want), numbers)
 		}
 
 		stream := ask(t, client, "GET", path+"/events", "", "Accept", "text/event-stream", "Last-Event-ID", "2")
-		if !strings.HasPrefix(stream.body, "id: 3\ndata: {") || !strings.HasSuffix(stream.body, "}\n\n") || strings.Count(stream.body, "\nid: ") != len(want)-3 {
+		if !strings.HasPrefix(stream.body, "id: 3\ndata: {") || !strings.HasSuffix(stream.body, "}\n\n") ||
+			strings.Count(stream.body, "\nid: ") != len(want)-3 {
 			t.Errorf("%s", stream.body)
 		}
-		if over := ask(t, client, "GET", path+"/events", "", "Accept", "text/event-stream", "Last-Event-ID", fmt.Sprint(len(want))); over.status != http.StatusNoContent {
+		if over := ask(t, client, "GET", path+"/events", "", "Accept", "text/event-stream", "Last-Event-ID",
+			fmt.Sprint(len(want))); over.status != http.StatusNoContent {
 			t.Errorf("an EventSource would connect again and again: %+v", over)
 		}
 
 		if got := ask(t, client, "GET", path+"/labels", ""); got.body != `{"labels":[0,1,0,1]}`+"\n" {
 			t.Errorf("%s", got.body)
 		}
-		if got := ask(t, client, "GET", path+"/labels", "", "Accept", "text/html;q=0.5, text/csv"); got.body != "index,label\n0,0\n1,1\n2,0\n3,1\n" || got.header.Get("Content-Type") != "text/csv" {
+		if got := ask(t, client, "GET", path+"/labels", "", "Accept",
+			"text/html;q=0.5, text/csv"); got.body != "index,label\n0,0\n1,1\n2,0\n3,1\n" ||
+			got.header.Get("Content-Type") != "text/csv" {
 			t.Errorf("%+v", got)
 		}
 		file := ask(t, client, "GET", path+"/labels", "", "Accept", "application/vnd.apache.parquet")
@@ -154,20 +164,26 @@ func TestAJobOverHTTP(t *testing.T) {
 		if err != nil || len(rows) != 4 || rows[3].Index != 3 || rows[3].Label != 1 {
 			t.Errorf("%v, %v", rows, err)
 		}
-		if kind, name := file.header.Get("Content-Type"), file.header.Get("Content-Disposition"); kind != "application/vnd.apache.parquet" || name != "attachment; filename=labels.parquet" {
+		if kind, name := file.header.Get("Content-Type"),
+			file.header.Get("Content-Disposition"); kind != "application/vnd.apache.parquet" ||
+			name != "attachment; filename=labels.parquet" {
 			t.Errorf("the headers of a Parquet file: %q, %q", kind, name)
 		}
-		if got := ask(t, client, "GET", path+"/labels?format=jsonl&first_index=2", ""); got.body != `{"firstIndex":2,"labels":[0,1],"rows":[],"ids":[]}`+"\n" {
+		if got := ask(t, client, "GET", path+"/labels?format=jsonl&first_index=2",
+			""); got.body != `{"firstIndex":2,"labels":[0,1],"rows":[],"ids":[]}`+"\n" {
 			t.Errorf("%s", got.body)
 		}
 
-		if got := ask(t, client, "GET", path+"/result", ""); got.field(t, "result", "stopReason") != "STOP_REASON_CONVERGED" {
+		if got := ask(t, client, "GET", path+"/result",
+			""); got.field(t, "result", "stopReason") != "STOP_REASON_CONVERGED" {
 			t.Errorf("%s", got.body)
 		}
-		if got := ask(t, client, "GET", base+"/v1/jobs?states=JOB_STATE_SUCCEEDED&page_size=5", ""); len(got.field(t, "jobs").([]any)) != 1 {
+		if got := ask(t, client, "GET", base+"/v1/jobs?states=JOB_STATE_SUCCEEDED&page_size=5",
+			""); len(got.field(t, "jobs").([]any)) != 1 {
 			t.Errorf("%s", got.body)
 		}
-		if got := ask(t, client, "GET", base+"/v1/jobs?name_contains=nothing", ""); got.body != `{"jobs":[],"nextPageToken":""}`+"\n" {
+		if got := ask(t, client, "GET", base+"/v1/jobs?name_contains=nothing",
+			""); got.body != `{"jobs":[],"nextPageToken":""}`+"\n" {
 			t.Errorf("%s", got.body)
 		}
 		if got := ask(t, client, "POST", path+":cancel", ""); got.field(t, "job", "state") != "JOB_STATE_SUCCEEDED" {
@@ -228,14 +244,17 @@ func TestErrorsOverHTTP(t *testing.T) {
 		{"POST", "/v1/datasets", `{"header": {"points": {}}}`, 400, 3, "?format=csv"},
 	} {
 		got := ask(t, client, c.method, "http://127.0.0.1:7400"+c.path, c.body)
-		if message, _ := got.field(t, "message").(string); got.status != c.status || got.field(t, "code") != c.code || !strings.Contains(message, c.words) {
+		if message, _ := got.field(t, "message").(string); got.status != c.status || got.field(t, "code") != c.code ||
+			!strings.Contains(message, c.words) {
 			t.Errorf("%s %s %.40q: %d %s", c.method, c.path, c.body, got.status, got.body)
 		}
 	}
-	if got := ask(t, client, "GET", "http://localhost/v1/jobs/none", ""); !strings.Contains(got.body, `"reason":"JOB_NOT_FOUND"`) {
+	if got := ask(t, client, "GET", "http://localhost/v1/jobs/none", ""); !strings.Contains(got.body,
+		`"reason":"JOB_NOT_FOUND"`) {
 		t.Errorf("the reason is missing: %s", got.body)
 	}
-	if got := ask(t, client, "POST", "http://localhost/v1/jobs", fmt.Sprintf(`{"spec": {"datasetId": %q, "k": 9}}`, id)); !strings.Contains(got.body, `"field":"spec.k"`) {
+	if got := ask(t, client, "POST", "http://localhost/v1/jobs", fmt.Sprintf(`{"spec": {"datasetId": %q, "k": 9}}`,
+		id)); !strings.Contains(got.body, `"field":"spec.k"`) {
 		t.Errorf("the field is missing: %s", got.body)
 	}
 }
@@ -248,7 +267,8 @@ func TestSlowUploadsOverHTTP(t *testing.T) {
 	var bodies []*io.PipeWriter
 	for range 3 {
 		body, sender := io.Pipe()
-		request, err := http.NewRequestWithContext(t.Context(), "POST", "http://localhost/v1/datasets?format=metis", body)
+		request, err := http.NewRequestWithContext(t.Context(), "POST", "http://localhost/v1/datasets?format=metis",
+			body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +283,8 @@ func TestSlowUploadsOverHTTP(t *testing.T) {
 				t.Errorf("a slow upload got %s", response.Status)
 			}
 		})
-		if _, err := io.WriteString(sender, strings.Repeat("% a comment\n", 1<<19)+"3 2\n"); err != nil { // more than connections buffer
+		// more than connections buffer
+		if _, err := io.WriteString(sender, strings.Repeat("% a comment\n", 1<<19)+"3 2\n"); err != nil {
 			t.Fatal(err)
 		}
 		bodies = append(bodies, sender)
@@ -295,20 +316,23 @@ func TestBodiesThatCannotBeRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\nnot a chunk\r\n",
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: "+
+			"chunked\r\n\r\n%x\r\n%s\r\nnot a chunk\r\n",
 			c.path, c.kind, len(c.body), c.body)
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "the request body cannot be read: ") {
+		if err != nil || response.StatusCode != http.StatusBadRequest ||
+			!strings.Contains(string(text), "the request body cannot be read: ") {
 			t.Errorf("%s: %s, %s, %v", c.path, response.Status, text, err)
 		}
 		conn.Close()
 	}
 	for _, list := range []string{"tables", "datasets"} {
-		if got := ask(t, h.httpClient(nil, false), "GET", "http://localhost/v1/"+list, ""); len(got.field(t, list).([]any)) != 0 {
+		if got := ask(t, h.httpClient(nil, false), "GET", "http://localhost/v1/"+list,
+			""); len(got.field(t, list).([]any)) != 0 {
 			t.Errorf("%s", got.body)
 		}
 	}
@@ -338,8 +362,10 @@ func TestUploadsOfFilesOverHTTP(t *testing.T) {
 		fmt.Fprintf(&table, "%d,%d\n", row%7, row)
 	}
 	table.WriteString("A7,1\n")
-	got := ask(t, client, "POST", "http://localhost/v1/tables", table.String(), "Content-Type", "text/csv; charset=utf-8")
-	if columns, _ := got.field(t, "table", "columns").([]any); got.status != 200 || len(columns) != 2 || columns[0].(map[string]any)["type"] != "COLUMN_TYPE_TEXT" || got.field(t, "table", "rows") != 200_001.0 {
+	got := ask(t, client, "POST", "http://localhost/v1/tables", table.String(), "Content-Type",
+		"text/csv; charset=utf-8")
+	if columns, _ := got.field(t, "table", "columns").([]any); got.status != 200 || len(columns) != 2 ||
+		columns[0].(map[string]any)["type"] != "COLUMN_TYPE_TEXT" || got.field(t, "table", "rows") != 200_001.0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -349,7 +375,8 @@ func TestNoticesOfUploadsOverHTTP(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	client := h.httpClient(nil, false)
 	const body = "price;share\n1.234,50 €;12 %\n3 €;7,5 %\n"
-	want := []any{`column "price" is read as numbers, without "€" and with "." between thousands`, `column "share" is read as numbers, without "%"`}
+	want := []any{`column "price" is read as numbers, without "€" and with "." between thousands`,
+		`column "share" is read as numbers, without "%"`}
 	for _, path := range []string{"tables", "datasets"} {
 		got := ask(t, client, "POST", "http://localhost/v1/"+path+"?format=csv", body)
 		if notices := got.field(t, "notices"); !reflect.DeepEqual(notices, want) {
@@ -370,27 +397,34 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 	client := h.httpClient(nil, false)
 	const base = "http://localhost:7400"
 	for host, status := range map[string]int{
-		"localhost:7400": 200, "127.0.0.1": 200, "[::1]:7400": 200, "192.168.1.7:7400": 200, "cleave.example": 200, "CLEAVE.example.": 200, "coordinator-1.example:7400": 200,
+		"localhost:7400": 200, "127.0.0.1": 200, "[::1]:7400": 200, "192.168.1.7:7400": 200, "cleave.example": 200,
+		"CLEAVE.example.": 200, "coordinator-1.example:7400": 200,
 		"evil.example": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421,
 	} {
 		if got := ask(t, client, "GET", base+"/v1/limits", "", "Host", host); got.status != status {
 			t.Errorf("as %s: %+v", host, got)
 		}
 	}
-	for origin, status := range map[string]int{"http://localhost:7400": 200, "https://app.example": 200, "https://evil.example": 403, "http://localhost:7401": 403, "null": 403, "https://app.example.evil.example": 403} {
+	for origin, status := range map[string]int{"http://localhost:7400": 200, "https://app.example": 200,
+		"https://evil.example": 403, "http://localhost:7401": 403, "null": 403,
+		"https://app.example.evil.example": 403} {
 		got := ask(t, client, "POST", base+"/v1/jobs:plan", "{}", "Origin", origin)
-		if forbidden := got.status == 403; forbidden != (status == 403) || (got.header.Get("Access-Control-Allow-Origin") != "") != (origin == "https://app.example") {
+		if forbidden := got.status == 403; forbidden != (status == 403) ||
+			(got.header.Get("Access-Control-Allow-Origin") != "") != (origin == "https://app.example") {
 			t.Errorf("from %s: %+v", origin, got)
 		}
 	}
 	if got := ask(t, client, "GET", base+"/v1/limits", "", "Sec-Fetch-Site", "cross-site"); got.status != 403 {
 		t.Errorf("%+v", got)
 	}
-	preflight := ask(t, client, "OPTIONS", base+"/v1/jobs", "", "Origin", "https://app.example", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization")
-	if preflight.status != 204 || !strings.Contains(preflight.header.Get("Access-Control-Allow-Headers"), "Authorization") {
+	preflight := ask(t, client, "OPTIONS", base+"/v1/jobs", "", "Origin", "https://app.example",
+		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization")
+	if preflight.status != 204 || !strings.Contains(preflight.header.Get("Access-Control-Allow-Headers"),
+		"Authorization") {
 		t.Errorf("%+v", preflight)
 	}
-	if got := ask(t, client, "OPTIONS", base+"/v1/jobs", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"); got.status != 403 {
+	if got := ask(t, client, "OPTIONS", base+"/v1/jobs", "", "Origin", "https://evil.example",
+		"Access-Control-Request-Method", "POST"); got.status != 403 {
 		t.Errorf("%+v", got)
 	}
 	for _, origin := range []string{"app.example", "https://", "https://app.example/page", ""} {
@@ -410,7 +444,8 @@ func TestCallersOverHTTP(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
-	pair, err := tls.LoadX509KeyPair(filepath.Join(s.files.Dir, "alice", "cert.pem"), filepath.Join(s.files.Dir, "alice", "key.pem"))
+	pair, err := tls.LoadX509KeyPair(filepath.Join(s.files.Dir, "alice", "cert.pem"),
+		filepath.Join(s.files.Dir, "alice", "key.pem"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,13 +455,15 @@ func TestCallersOverHTTP(t *testing.T) {
 		alice := s.httpClient(&tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, two)
 		bearer := func(name string) []string { return []string{"Authorization", "Bearer " + s.tokens[name]} }
 
-		if got := ask(t, stranger, "GET", base+"/v1/jobs", ""); got.status != 401 || got.header.Get("WWW-Authenticate") != "Bearer" {
+		if got := ask(t, stranger, "GET", base+"/v1/jobs", ""); got.status != 401 ||
+			got.header.Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("%+v", got)
 		}
 		if got := ask(t, stranger, "GET", base+"/v1/jobs", "", "Authorization", "Bearer wrong"); got.status != 401 {
 			t.Errorf("%+v", got)
 		}
-		if got := ask(t, stranger, "POST", base+"/v1/tables?format=csv", "a\n1\n", bearer("rita")...); got.status != 403 {
+		if got := ask(t, stranger, "POST", base+"/v1/tables?format=csv", "a\n1\n",
+			bearer("rita")...); got.status != 403 {
 			t.Errorf("a reader uploads: %+v", got)
 		}
 		if got := ask(t, stranger, "POST", base+"/v1/workers/w:drain", "", bearer("alice")...); got.status != 403 {
@@ -457,8 +494,10 @@ func TestCallersOverHTTP(t *testing.T) {
 // The body of an upload is not read before it is known that its sender may upload.
 func TestStrangersUploadNothing(t *testing.T) {
 	s := newSecured(t, testConfig(), scripted(steps(1)))
-	client := s.httpClient(&tls.Config{InsecureSkipVerify: true}, false) //nolint:gosec // the certificate is not what is tested
-	for _, path := range []string{"tables?format=csv", "datasets?format=csv", "datasets?format=npy", "datasets?format=csv&kind=graph"} {
+	client := s.httpClient(&tls.Config{InsecureSkipVerify: true},
+		false) //nolint:gosec // the certificate is not what is tested
+	for _, path := range []string{"tables?format=csv", "datasets?format=csv", "datasets?format=npy",
+		"datasets?format=csv&kind=graph"} {
 		body := &countingReader{}
 		request, err := http.NewRequestWithContext(t.Context(), "POST", "https://localhost/v1/"+path, body)
 		if err != nil {
@@ -479,7 +518,8 @@ func TestStrangersUploadNothing(t *testing.T) {
 func TestStrangersSendNoMessages(t *testing.T) {
 	s := newSecured(t, testConfig(), scripted(steps(1)))
 	for _, two := range []bool{false, true} {
-		client := s.httpClient(&tls.Config{InsecureSkipVerify: true}, two) //nolint:gosec // the certificate is not what is tested
+		client := s.httpClient(&tls.Config{InsecureSkipVerify: true},
+			two) //nolint:gosec // the certificate is not what is tested
 		send := func(path, authorization string) {
 			t.Helper()
 			body := &countingReader{}
@@ -505,7 +545,8 @@ func TestStrangersSendNoMessages(t *testing.T) {
 		for _, path := range []string{"v1/jobs", "v1/jobs:plan", "cleave.v1.JobService/CreateJob"} {
 			send(path, "")
 			send(path, s.tokens["rita"]) // a reader
-			if got := ask(t, client, "POST", "https://localhost/"+path, "x", "Content-Type", "application/json", "Authorization", "Bearer "+s.tokens["alice"]); got.status != 400 {
+			if got := ask(t, client, "POST", "https://localhost/"+path, "x", "Content-Type", "application/json",
+				"Authorization", "Bearer "+s.tokens["alice"]); got.status != 400 {
 				t.Errorf("alice at %s: %d %s", path, got.status, got.body)
 			}
 		}
@@ -522,23 +563,29 @@ func TestLargeRequestsReserveMemory(t *testing.T) {
 	client := h.httpClient(nil, true)
 	send := map[string]func() string{
 		"REST": func() string {
-			return ask(t, client, "POST", "http://localhost/v1/jobs:plan", `{"spec":{"k":2,"datasetId":"`+large+`"}}`).body
+			return ask(t, client, "POST", "http://localhost/v1/jobs:plan",
+				`{"spec":{"k":2,"datasetId":"`+large+`"}}`).body
 		},
 		"REST messages": func() string {
-			return ask(t, client, "POST", "http://localhost/v1/datasets", `{"header":{"displayName":"`+large+`"}}`, "Content-Type", "application/json").body
+			return ask(t, client, "POST", "http://localhost/v1/datasets", `{"header":{"displayName":"`+large+`"}}`,
+				"Content-Type", "application/json").body
 		},
 		"REST whole": func() string {
-			return ask(t, client, "POST", "http://localhost/v1/datasets?format=edges", strings.Repeat("0 1\n", 50<<10)).body
+			return ask(t, client, "POST", "http://localhost/v1/datasets?format=edges",
+				strings.Repeat("0 1\n", 50<<10)).body
 		},
 		"Connect": func() string {
-			plan := connect.NewClient[cleavev1.PlanJobRequest, cleavev1.PlanJobResponse](client, "http://localhost/cleave.v1.JobService/PlanJob")
+			plan := connect.NewClient[cleavev1.PlanJobRequest, cleavev1.PlanJobResponse](client,
+				"http://localhost/cleave.v1.JobService/PlanJob")
 			_, err := plan.CallUnary(t.Context(), connect.NewRequest(&cleavev1.PlanJobRequest{Spec: spec(large)}))
 			return fmt.Sprint(err, details(err))
 		},
 		"Connect upload": func() string {
-			create := connect.NewClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse](client, "http://localhost/cleave.v1.DatasetService/CreateDataset")
+			create := connect.NewClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse](client,
+				"http://localhost/cleave.v1.DatasetService/CreateDataset")
 			upload := create.CallClientStream(t.Context())
-			_ = upload.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: &cleavev1.DatasetHeader{DisplayName: large}}})
+			_ = upload.Send(&cleavev1.CreateDatasetRequest{
+				Part: &cleavev1.CreateDatasetRequest_Header{Header: &cleavev1.DatasetHeader{DisplayName: large}}})
 			_, err := upload.CloseAndReceive()
 			return fmt.Sprint(err, details(err))
 		},
@@ -621,7 +668,8 @@ func TestRPCProtocols(t *testing.T) {
 	h.end(id)
 	want, _ := h.watch(id, 0)
 	for name, options := range map[string][]connect.ClientOption{
-		"connect": nil, "connect with JSON": {connect.WithProtoJSON()}, "gRPC-Web": {connect.WithGRPCWeb()}, "gRPC-Web with JSON": {connect.WithGRPCWeb(), connect.WithProtoJSON()}, "gRPC": {connect.WithGRPC()},
+		"connect": nil, "connect with JSON": {connect.WithProtoJSON()}, "gRPC-Web": {connect.WithGRPCWeb()},
+		"gRPC-Web with JSON": {connect.WithGRPCWeb(), connect.WithProtoJSON()}, "gRPC": {connect.WithGRPC()},
 	} {
 		// The first request of the connection is not gRPC, so that the HTTP server gets it.
 		client := h.httpClient(nil, true)
@@ -629,7 +677,8 @@ func TestRPCProtocols(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		const base = "http://localhost/cleave.v1."
-		get := connect.NewClient[cleavev1.GetJobRequest, cleavev1.GetJobResponse](client, base+"JobService/GetJob", options...)
+		get := connect.NewClient[cleavev1.GetJobRequest, cleavev1.GetJobResponse](client, base+"JobService/GetJob",
+			options...)
 		job, err := get.CallUnary(t.Context(), connect.NewRequest(&cleavev1.GetJobRequest{JobId: id}))
 		if err != nil || job.Msg.GetJob().GetJobId() != id || job.Header().Get("X-Request-Id") == "" {
 			t.Fatalf("%s: %v, %v", name, job, err)
@@ -638,7 +687,8 @@ func TestRPCProtocols(t *testing.T) {
 		if connect.CodeOf(err) != connect.CodeNotFound || len(details(err)) == 0 {
 			t.Errorf("%s: %v, %v", name, err, details(err))
 		}
-		watch := connect.NewClient[cleavev1.WatchJobRequest, cleavev1.WatchJobResponse](client, base+"JobService/WatchJob", options...)
+		watch := connect.NewClient[cleavev1.WatchJobRequest, cleavev1.WatchJobResponse](client,
+			base+"JobService/WatchJob", options...)
 		events, err := watch.CallServerStream(t.Context(), connect.NewRequest(&cleavev1.WatchJobRequest{JobId: id}))
 		if err != nil {
 			t.Fatal(err)
@@ -652,18 +702,27 @@ func TestRPCProtocols(t *testing.T) {
 		if events.Err() != nil || count != len(want) {
 			t.Errorf("%s: %d of %d events, %v", name, count, len(want), events.Err())
 		}
-		create := connect.NewClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse](client, base+"DatasetService/CreateDataset", options...)
+		create := connect.NewClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse](client,
+			base+"DatasetService/CreateDataset", options...)
 		upload := create.CallClientStream(t.Context())
-		_ = upload.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: 1}}}}})
-		_ = upload.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: []float64{0, 10, 1, 11}}}})
+		_ = upload.Send(&cleavev1.CreateDatasetRequest{
+			Part: &cleavev1.CreateDatasetRequest_Header{
+				Header: &cleavev1.DatasetHeader{
+					Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: 1}}}}})
+		_ = upload.Send(&cleavev1.CreateDatasetRequest{
+			Part: &cleavev1.CreateDatasetRequest_Values{
+				Values: &cleavev1.DenseValues{Values: []float64{0, 10, 1, 11}}}})
 		stored, err := upload.CloseAndReceive()
 		if err != nil || stored.Msg.GetDataset().GetRows() != 4 {
 			t.Errorf("%s: %v, %v", name, stored, err)
 		}
 		// Workers' methods are not among those that HTTP reaches, whatever the protocol.
-		attach := connect.NewClient[workerv1.FetchDatasetRequest, workerv1.FetchDatasetResponse](client, "http://localhost/cleave.worker.v1.WorkerService/FetchDataset", options...)
-		if stream, err := attach.CallServerStream(t.Context(), connect.NewRequest(&workerv1.FetchDatasetRequest{})); err == nil {
-			if stream.Receive() || connect.CodeOf(stream.Err()) != connect.CodeUnimplemented && connect.CodeOf(stream.Err()) != connect.CodeNotFound {
+		attach := connect.NewClient[workerv1.FetchDatasetRequest, workerv1.FetchDatasetResponse](client,
+			"http://localhost/cleave.worker.v1.WorkerService/FetchDataset", options...)
+		if stream, err := attach.CallServerStream(t.Context(),
+			connect.NewRequest(&workerv1.FetchDatasetRequest{})); err == nil {
+			if stream.Receive() || connect.CodeOf(stream.Err()) != connect.CodeUnimplemented &&
+				connect.CodeOf(stream.Err()) != connect.CodeNotFound {
 				t.Errorf("%s: a method of workers answers: %v", name, stream.Err())
 			}
 		}
@@ -705,7 +764,8 @@ func TestWatchingOverHTTPEndsWithTheCoordinator(t *testing.T) {
 	closing.Go(h.close)
 	rest, err := io.ReadAll(lines)
 	closing.Wait()
-	if err != nil || !strings.Contains(string(rest), "event: failure\ndata: {\"code\":14") || !strings.Contains(string(rest), "SHUTTING_DOWN") {
+	if err != nil || !strings.Contains(string(rest), "event: failure\ndata: {\"code\":14") ||
+		!strings.Contains(string(rest), "SHUTTING_DOWN") {
 		t.Errorf("%s %v", rest, err)
 	}
 }
@@ -740,7 +800,9 @@ func TestAClientThatLeavesEndsItsCall(t *testing.T) {
 
 // The document that is served describes all URLs.
 func TestTheOpenAPIDocument(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) { return nil, nil }))
+	h := newHarness(t, testConfig(), scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
+		return nil, nil
+	}))
 	got := ask(t, h.httpClient(nil, false), "GET", "http://localhost/v1/openapi.json", "")
 	paths, _ := got.field(t, "paths").(map[string]any)
 	for _, route := range httpapi.Routes() {

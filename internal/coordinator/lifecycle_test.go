@@ -25,8 +25,10 @@ func TestLifecycle(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(3)))
 	id := h.create(spec(h.upload()))
 	job := h.end(id)
-	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED ||
-		job.GetIterations() != 3 || job.GetObjective() != 25 || job.GetObjectiveName() != "kernel-kmeans" || job.GetLastSequence() != 5 {
+	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
+		job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED ||
+		job.GetIterations() != 3 || job.GetObjective() != 25 || job.GetObjectiveName() != "kernel-kmeans" ||
+		job.GetLastSequence() != 5 {
 		t.Errorf("the job is %v", job)
 	}
 	if !job.GetEndTime().IsValid() || job.GetEndTime().AsTime().Before(job.GetStartTime().AsTime()) {
@@ -40,21 +42,25 @@ func TestLifecycle(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := response.GetResult()
-	if r.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || len(r.GetHistory()) != 4 || r.GetRows() != 4 || r.GetK() != 2 {
+	if r.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || len(r.GetHistory()) != 4 || r.GetRows() != 4 ||
+		r.GetK() != 2 {
 		t.Errorf("the result is %v", r)
 	}
-	if p := r.GetPlan(); p.GetTiles() != 1 || p.GetTileRows() != 16 || p.GetWorkers() != 2 || p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_FLOAT32 || p.GetTileBytes() == 0 {
+	if p := r.GetPlan(); p.GetTiles() != 1 || p.GetTileRows() != 16 || p.GetWorkers() != 2 ||
+		p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_FLOAT32 || p.GetTileBytes() == 0 {
 		t.Errorf("the plan is %v", p)
 	}
 	if r.GetTimings().GetTotal().AsDuration() <= 0 {
 		t.Errorf("the timings are %v", r.GetTimings())
 	}
-	truth, some := wire.InlineTable(tabletest.Labels([]int64{7, -1, 7, 7})), wire.InlineTable(tabletest.Indices([]int32{2, 1, 0}))
+	truth := wire.InlineTable(tabletest.Labels([]int64{7, -1, 7, 7}))
+	some := wire.InlineTable(tabletest.Indices([]int32{2, 1, 0}))
 	evaluation, err := h.jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: id, Truth: h.store(truth)})
 	if err != nil || evaluation.GetEvaluation().GetNmi() >= 1 {
 		t.Errorf("the evaluation is %v, %v", evaluation, err)
 	}
-	evaluation, err = h.jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: id, Truth: truth, ScoreOn: some})
+	evaluation, err = h.jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: id, Truth: truth,
+		ScoreOn: some})
 	if err != nil || evaluation.GetEvaluation().GetNmi() != 1 {
 		t.Errorf("the evaluation without point 3 is %v, %v", evaluation, err)
 	}
@@ -85,7 +91,9 @@ func TestWatchResumesAnywhere(t *testing.T) {
 	}
 	for range 5 {
 		s := within(t, watched, "a watcher")
-		if want := whole[min(s.after, 3):]; !slices.EqualFunc(s.events, want, func(a, b *cleavev1.Event) bool { return proto.Equal(a, b) }) {
+		if want := whole[min(s.after, 3):]; !slices.EqualFunc(s.events, want, func(a, b *cleavev1.Event) bool {
+			return proto.Equal(a, b)
+		}) {
 			t.Errorf("after %d came %v, want %v", s.after, s.events, want)
 		}
 	}
@@ -211,7 +219,8 @@ func TestCancelWhileRunning(t *testing.T) {
 		t.Fatalf("cancel gave %v, %v", response, err)
 	}
 	job := h.end(id)
-	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CANCELLED {
+	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED ||
+		job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CANCELLED {
 		t.Errorf("the job is %v", job)
 	}
 	if got := h.labels(id); len(got) != 4 {
@@ -225,14 +234,16 @@ func TestCancelWhileRunning(t *testing.T) {
 
 // A call whose answer was lost is repeated: the second one must not look like a failure.
 func TestCancelCanBeRepeated(t *testing.T) {
-	g, stopped := newBarrier(), make(chan struct{})
-	h := newHarness(t, testConfig(), scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-		r, err := g.run(ctx, o)
-		if ctx.Err() != nil {
-			<-stopped
-		}
-		return r, err
-	}))
+	g := newBarrier()
+	stopped := make(chan struct{})
+	h := newHarness(t, testConfig(),
+		scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+			r, err := g.run(ctx, o)
+			if ctx.Err() != nil {
+				<-stopped
+			}
+			return r, err
+		}))
 	data := h.upload()
 	canceled := h.create(spec(data))
 	within(t, g.entered, "the run")
@@ -267,9 +278,12 @@ func TestJobsRunInTurn(t *testing.T) {
 	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	data := h.upload()
-	first, second, third := h.create(spec(data)), h.create(spec(data)), h.create(spec(data))
+	first := h.create(spec(data))
+	second := h.create(spec(data))
+	third := h.create(spec(data))
 	within(t, g.entered, "the first run")
-	if job := h.job(third); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING || !strings.Contains(job.GetStatusMessage(), "turn") {
+	if job := h.job(third); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING ||
+		!strings.Contains(job.GetStatusMessage(), "turn") {
 		t.Errorf("a job in the queue is %v", job)
 	}
 	// A job that never ran has no labels.
@@ -324,7 +338,8 @@ func TestFailures(t *testing.T) {
 			id := h.create(spec(h.upload()))
 			job := h.end(id)
 			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != c.reason ||
-				codes.Code(job.GetError().GetCode()) != c.code || !strings.Contains(job.GetError().GetMessage(), c.words) {
+				codes.Code(job.GetError().GetCode()) != c.code ||
+				!strings.Contains(job.GetError().GetMessage(), c.words) {
 				t.Errorf("the job is %v", job)
 			}
 			_, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
@@ -344,7 +359,8 @@ func TestListsAreNewestFirstAndPaged(t *testing.T) {
 	}
 	for _, size := range []int32{1, 3, 7, 100} {
 		var got []string
-		request := &cleavev1.ListJobsRequest{PageSize: size, States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_SUCCEEDED}}
+		request := &cleavev1.ListJobsRequest{PageSize: size,
+			States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_SUCCEEDED}}
 		for {
 			response, err := h.jobs.ListJobs(t.Context(), request)
 			if err != nil {
@@ -364,7 +380,8 @@ func TestListsAreNewestFirstAndPaged(t *testing.T) {
 			t.Errorf("pages of %d give %v, want %v", size, got, ids)
 		}
 	}
-	none, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_RUNNING}})
+	none, err := h.jobs.ListJobs(t.Context(),
+		&cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_RUNNING}})
 	if err != nil || len(none.GetJobs()) != 0 {
 		t.Errorf("running: %v, %v", none, err)
 	}
@@ -372,7 +389,8 @@ func TestListsAreNewestFirstAndPaged(t *testing.T) {
 
 func TestDeleteJobLeavesNothing(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(2)))
-	response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(h.upload()), RequestId: uuid.NewString()})
+	response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(h.upload()),
+		RequestId: uuid.NewString()})
 	if err != nil {
 		t.Fatal(err)
 	}

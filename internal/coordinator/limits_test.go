@@ -113,7 +113,8 @@ func TestQueuesAreBounded(t *testing.T) {
 func TestOwnersTakeTurns(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxConcurrentJobs = 1
-	started, next := make(chan struct{}), make(chan struct{})
+	started := make(chan struct{})
+	next := make(chan struct{})
 	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		started <- struct{}{}
 		<-next
@@ -139,7 +140,8 @@ func TestOwnersTakeTurns(t *testing.T) {
 	var order []string
 	for range names {
 		for id, name := range names {
-			if job := h.job(id); job.GetState() == cleavev1.JobState_JOB_STATE_RUNNING && !slices.Contains(order, name) {
+			if job := h.job(id); job.GetState() == cleavev1.JobState_JOB_STATE_RUNNING &&
+				!slices.Contains(order, name) {
 				order = append(order, name)
 			}
 		}
@@ -155,11 +157,13 @@ func TestOwnersTakeTurns(t *testing.T) {
 
 func TestPriorities(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
-	urgent := &cleavev1.CreateJobRequest{Spec: spec(h.upload()), Scheduling: &cleavev1.Scheduling{Priority: cleavev1.Priority_PRIORITY_HIGH}}
+	urgent := &cleavev1.CreateJobRequest{Spec: spec(h.upload()),
+		Scheduling: &cleavev1.Scheduling{Priority: cleavev1.Priority_PRIORITY_HIGH}}
 	ann := identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter})
 	_, err := h.c.jobService.CreateJob(ann, urgent)
 	wantError(t, wire.Status(err), codes.PermissionDenied, "PRIORITY_DENIED")
-	if job := h.end(h.submit(urgent)); job.GetPriority() != cleavev1.Priority_PRIORITY_HIGH { // nobody is known, so that all may
+	// nobody is known, so that all may
+	if job := h.end(h.submit(urgent)); job.GetPriority() != cleavev1.Priority_PRIORITY_HIGH {
 		t.Errorf("the job is %v", job)
 	}
 	urgent.Scheduling.Priority = 17
@@ -226,7 +230,8 @@ func onClasses(id string) *cleavev1.JobSpec {
 // Classes that would become more constraints than fit into memory are rejected before they become any.
 func TestClassesBecomeTooManyConstraints(t *testing.T) {
 	const rows = 8_000
-	number, kind := table.Column{Name: "x", Type: table.Number}, table.Column{Name: "kind", Type: table.Text}
+	number := table.Column{Name: "x", Type: table.Number}
+	kind := table.Column{Name: "kind", Type: table.Text}
 	for row := range rows {
 		number.Numbers, kind.Texts = append(number.Numbers, float64(row)/7), append(kind.Texts, fmt.Sprintf("k%d", row))
 	}
@@ -255,7 +260,8 @@ func TestAcceptedJobsKeepTheirSize(t *testing.T) {
 	s := spec(h.upload())
 	s.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 2", "must 1 3")}
 	id := h.create(s)
-	onTable := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(plants(t, 30))}}}
+	onTable := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2},
+		Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(plants(t, 30))}}}
 	ids := []string{id, h.create(onTable), h.create(onClasses(h.storeTable(twoClasses(t))))}
 	h.firstEvents(ids[0], 1)
 	h.crash()
@@ -280,8 +286,10 @@ func (h *harness) refusedUpload(rows int) error {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	header := &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint32(rows), Columns: 1}}}
-	_ = stream.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}) // the answer says why not
+	header := &cleavev1.DatasetHeader{
+		Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint32(rows), Columns: 1}}}
+	// the answer says why not
+	_ = stream.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}})
 	return stream.RecvMsg(&cleavev1.CreateDatasetResponse{})
 }
 
@@ -298,11 +306,14 @@ func TestLimitsAreShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, u := got.GetLimits(), got.GetUsage()
-	if l.GetRows() != 77 || l.GetMaxTimeLimit().AsDuration() != time.Hour || l.GetDefaultTimeLimit() != nil || l.GetDiskQuotaBytes() != 1<<30 || l.GetCalls() != uint32(api.CallsPerProcessor*runtime.GOMAXPROCS(0)) {
+	l := got.GetLimits()
+	u := got.GetUsage()
+	if l.GetRows() != 77 || l.GetMaxTimeLimit().AsDuration() != time.Hour || l.GetDefaultTimeLimit() != nil ||
+		l.GetDiskQuotaBytes() != 1<<30 || l.GetCalls() != uint32(api.CallsPerProcessor*runtime.GOMAXPROCS(0)) {
 		t.Errorf("the limits are %v", l)
 	}
-	if u.GetJobsRunning() != 1 || u.GetJobsQueued() != 1 || u.GetJobsQueuedOwn() != 1 || u.GetCalls() != 0 || u.GetReads() != 1 {
+	if u.GetJobsRunning() != 1 || u.GetJobsQueued() != 1 || u.GetJobsQueuedOwn() != 1 || u.GetCalls() != 0 ||
+		u.GetReads() != 1 {
 		t.Errorf("in use are %v", u)
 	}
 	close(g.open)
@@ -341,7 +352,8 @@ func TestUnknownCallersTakeNoPlace(t *testing.T) {
 	if got := s.c.gate.InUse(); got != (gate.Limits{}) {
 		t.Errorf("in work are %+v", got)
 	}
-	wantLines(t, metrics(), `cleave_grpc_requests_total{code="Unauthenticated",method="/cleave.v1.JobService/GetJob"} 3`)
+	wantLines(t, metrics(),
+		`cleave_grpc_requests_total{code="Unauthenticated",method="/cleave.v1.JobService/GetJob"} 3`)
 }
 
 // A duration that a coordinator refuses is written as one.
@@ -349,7 +361,8 @@ func TestNegativeTimeLimits(t *testing.T) {
 	for _, limits := range []api.Limits{{DefaultTime: -time.Hour}, {MaxTime: -time.Hour}} {
 		l := api.DefaultLimits()
 		l.DefaultTime, l.MaxTime = limits.DefaultTime, limits.MaxTime
-		if err := checkLimits(l); !fault.Is(err, "INVALID_CONFIG") || !strings.Contains(err.Error(), "job-timeout is -1h0m0s; it must not be negative") {
+		if err := checkLimits(l); !fault.Is(err, "INVALID_CONFIG") ||
+			!strings.Contains(err.Error(), "job-timeout is -1h0m0s; it must not be negative") {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -73,28 +73,38 @@ func TestListJobs(t *testing.T) {
 			request *cleavev1.ListJobsRequest
 			want    []string
 		}{
-			"all":                {admin, &cleavev1.ListJobsRequest{}, []string{"job 4", "job 3", "job 2", "job 1", "job 0"}},
-			"the oldest first":   {admin, &cleavev1.ListJobsRequest{Order: cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST}, []string{"job 0", "job 1", "job 2", "job 3", "job 4"}},
-			"her own":            {ann, &cleavev1.ListJobsRequest{}, []string{"job 3", "job 2", "job 0"}},
-			"her oldest":         {ann, &cleavev1.ListJobsRequest{Order: cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST}, []string{"job 0", "job 2", "job 3"}},
+			"all": {admin, &cleavev1.ListJobsRequest{}, []string{"job 4", "job 3", "job 2",
+				"job 1", "job 0"}},
+			"the oldest first": {admin, &cleavev1.ListJobsRequest{Order: cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST},
+				[]string{"job 0", "job 1", "job 2", "job 3", "job 4"}},
+			"her own": {ann, &cleavev1.ListJobsRequest{}, []string{"job 3", "job 2", "job 0"}},
+			"her oldest": {ann, &cleavev1.ListJobsRequest{Order: cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST},
+				[]string{"job 0", "job 2", "job 3"}},
 			"somebody else's":    {ann, &cleavev1.ListJobsRequest{Owner: "bob"}, nil},
 			"those of one owner": {admin, &cleavev1.ListJobsRequest{Owner: "bob"}, []string{"job 1"}},
 			"on a data set":      {admin, &cleavev1.ListJobsRequest{DatasetId: other}, []string{"job 3"}},
 			"by name":            {admin, &cleavev1.ListJobsRequest{NameContains: "2"}, []string{"job 2"}},
 			"by its id":          {admin, &cleavev1.ListJobsRequest{IdPrefix: ids["job 2"]}, []string{"job 2"}},
 			"by a prefix":        {ann, &cleavev1.ListJobsRequest{IdPrefix: ids["job 2"][:34]}, []string{"job 2"}},
-			"by a short prefix":  {ann, &cleavev1.ListJobsRequest{IdPrefix: ids["job 0"][:1], NameContains: "2"}, []string{"job 2"}},
-			"by another's id":    {ann, &cleavev1.ListJobsRequest{IdPrefix: ids["job 1"]}, nil},
-			"by both ids":        {ann, &cleavev1.ListJobsRequest{IdPrefix: ids["job 2"], RequestId: "nightly"}, nil},
-			"of a request":       {ann, &cleavev1.ListJobsRequest{RequestId: "nightly"}, []string{"job 0"}},
-			"of all requests":    {admin, &cleavev1.ListJobsRequest{RequestId: "nightly"}, []string{"job 4", "job 1", "job 0"}},
-			"of his request":     {admin, &cleavev1.ListJobsRequest{RequestId: "nightly", Owner: "bob"}, []string{"job 1"}},
-			"of no request":      {ann, &cleavev1.ListJobsRequest{RequestId: "night"}, nil},
-			"of a UUID":          {ann, &cleavev1.ListJobsRequest{RequestId: strings.ToUpper(number)}, []string{"job 3"}},
-			"in a state":         {admin, &cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_PENDING}}, nil},
-			"in two states":      {ann, &cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_SUCCEEDED}}, []string{"job 3", "job 2", "job 0"}},
-			"from a time on":     {admin, &cleavev1.ListJobsRequest{CreatedFrom: created("job 3")}, []string{"job 4", "job 3"}},
-			"before a time":      {admin, &cleavev1.ListJobsRequest{CreatedBefore: created("job 1")}, []string{"job 0"}},
+			"by a short prefix": {ann, &cleavev1.ListJobsRequest{IdPrefix: ids["job 0"][:1], NameContains: "2"},
+				[]string{"job 2"}},
+			"by another's id": {ann, &cleavev1.ListJobsRequest{IdPrefix: ids["job 1"]}, nil},
+			"by both ids":     {ann, &cleavev1.ListJobsRequest{IdPrefix: ids["job 2"], RequestId: "nightly"}, nil},
+			"of a request":    {ann, &cleavev1.ListJobsRequest{RequestId: "nightly"}, []string{"job 0"}},
+			"of all requests": {admin, &cleavev1.ListJobsRequest{RequestId: "nightly"},
+				[]string{"job 4", "job 1", "job 0"}},
+			"of his request": {admin, &cleavev1.ListJobsRequest{RequestId: "nightly", Owner: "bob"}, []string{"job 1"}},
+			"of no request":  {ann, &cleavev1.ListJobsRequest{RequestId: "night"}, nil},
+			"of a UUID":      {ann, &cleavev1.ListJobsRequest{RequestId: strings.ToUpper(number)}, []string{"job 3"}},
+			"in a state": {admin,
+				&cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED,
+					cleavev1.JobState_JOB_STATE_PENDING}}, nil},
+			"in two states": {ann,
+				&cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED,
+					cleavev1.JobState_JOB_STATE_SUCCEEDED}}, []string{"job 3", "job 2", "job 0"}},
+			"from a time on": {admin, &cleavev1.ListJobsRequest{CreatedFrom: created("job 3")},
+				[]string{"job 4", "job 3"}},
+			"before a time": {admin, &cleavev1.ListJobsRequest{CreatedBefore: created("job 1")}, []string{"job 0"}},
 		} {
 			if got := h.listAs(c.caller, c.request); !slices.Equal(got, c.want) {
 				t.Errorf("%s: %q, want %q", what, got, c.want)
@@ -139,7 +149,8 @@ func TestSchedulingIsNoPartOfTheSpec(t *testing.T) {
 	request := &cleavev1.CreateJobRequest{Spec: spec(h.upload()), RequestId: "nightly", DisplayName: "first"}
 	first := h.submit(request)
 	request.DisplayName = "second"
-	request.Scheduling = &cleavev1.Scheduling{Priority: cleavev1.Priority_PRIORITY_LOW, TimeLimit: limited(nil, time.Hour).GetScheduling().GetTimeLimit()}
+	request.Scheduling = &cleavev1.Scheduling{Priority: cleavev1.Priority_PRIORITY_LOW,
+		TimeLimit: limited(nil, time.Hour).GetScheduling().GetTimeLimit()}
 	if again := h.submit(request); again != first || h.job(first).GetDisplayName() != "first" {
 		t.Errorf("job %s became %s, %v", first, again, h.job(first))
 	}
@@ -149,7 +160,8 @@ func TestSchedulingIsNoPartOfTheSpec(t *testing.T) {
 func TestDownloadsBeginAnywhere(t *testing.T) {
 	h := newHarness(t, testConfig(), jobs.RealEngine())
 	defer h.startWorker("a")()
-	id := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("groups", groups(t, 30))}, Clusters: &cleavev1.JobSpec_K{K: 3},
+	id := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("groups", groups(t, 30))},
+		Clusters:  &cleavev1.JobSpec_K{K: 3},
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
 	h.end(id)
 	whole := h.labels(id)
@@ -207,7 +219,8 @@ func TestDownloadsBeginAnywhere(t *testing.T) {
 	model, scores := values(0, 0)
 	laterModel, laterScores := values(2, 10)
 	if !slices.Equal(laterModel, model[2:]) || !slices.Equal(laterScores, scores[len(scores)/3:]) {
-		t.Errorf("the rest of %d and %d values has %d and %d", len(model), len(scores), len(laterModel), len(laterScores))
+		t.Errorf("the rest of %d and %d values has %d and %d", len(model), len(scores), len(laterModel),
+			len(laterScores))
 	}
 }
 
@@ -243,7 +256,8 @@ func TestListJobsReadsConcurrently(t *testing.T) {
 	before := h.c.state
 	h.useState(pairedState{before, make(chan struct{})})
 	defer h.useState(before)
-	ctx, cancel := context.WithTimeout(identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter}), 20*time.Second)
+	ctx, cancel := context.WithTimeout(identity.NewContext(t.Context(),
+		identity.Caller{Name: "ann", Role: identity.Submitter}), 20*time.Second)
 	defer cancel()
 	page, err := h.c.jobService.ListJobs(ctx, &cleavev1.ListJobsRequest{})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// memory divides the memory of the coordinator, see SetMemory. Jobs have no bytes of their own: their memory is common to
-// all shares, so the others take what jobs leave if their own does not suffice.
+// memory divides the memory of the coordinator, see SetMemory. Jobs have no bytes of their own: their memory is common
+// to all shares, so the others take what jobs leave if their own does not suffice.
 type memory struct {
 	jobs      *queue.Share
 	uploads   *queue.Share

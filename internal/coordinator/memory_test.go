@@ -24,7 +24,8 @@ func (h *harness) spectralJob() (*cleavev1.JobSpec, int64) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: d.GetDatasetId()}, Clusters: &cleavev1.JobSpec_K{K: 20}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
+	s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: d.GetDatasetId()},
+		Clusters: &cleavev1.JobSpec_K{K: 20}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
 	ready, err := h.c.problems.Make(h.t.Context(), s, runner.Accepted)
 	if err != nil {
 		h.t.Fatal(err)
@@ -42,10 +43,12 @@ func TestAJobThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: data.GetDatasetId()}, Clusters: &cleavev1.JobSpec_K{K: 20}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
+	s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: data.GetDatasetId()},
+		Clusters: &cleavev1.JobSpec_K{K: 20}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
 	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 	wantError(t, err, codes.ResourceExhausted, tooSmall)
-	if !strings.Contains(err.Error(), "start the coordinator with more --memory") || !strings.Contains(err.Error(), "for the data set and") {
+	if !strings.Contains(err.Error(), "start the coordinator with more --memory") ||
+		!strings.Contains(err.Error(), "for the data set and") {
 		t.Errorf("it says %v", err)
 	}
 	_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: s})
@@ -79,7 +82,8 @@ func TestConstrainedPointsTakeTheCoordinatorsMemory(t *testing.T) {
 		links = append(links, fmt.Sprintf("must %d %d", i, i+1))
 	}
 	s := &cleavev1.JobSpec{
-		Data: &cleavev1.JobSpec_DatasetId{DatasetId: data.GetDatasetId()}, Clusters: &cleavev1.JobSpec_K{K: 20}, Restarts: 8,
+		Data: &cleavev1.JobSpec_DatasetId{DatasetId: data.GetDatasetId()}, Clusters: &cleavev1.JobSpec_K{K: 20},
+		Restarts:    8,
 		Supervision: &cleavev1.Supervision{Constraints: constraintTable(links...)},
 		Algorithm:   &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}},
 	}
@@ -118,7 +122,8 @@ func TestASmallerCoordinatorResumesAJob(t *testing.T) {
 	before.close()
 	cfg.MemoryBytes = needed - 1
 	after := newHarness(t, cfg, scripted(steps(1)))
-	if job := after.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != tooSmall {
+	if job := after.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED ||
+		job.GetError().GetReason() != tooSmall {
 		t.Errorf("the job is %v", job)
 	}
 }
@@ -139,7 +144,8 @@ func TestJobsShareTheCoordinatorsMemory(t *testing.T) {
 	within(t, g.entered, "the first run")
 	within(t, g.entered, "the second run")
 	for _, id := range ids[2:] {
-		if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING || !strings.Contains(job.GetStatusMessage(), "of the coordinator's memory") {
+		if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING ||
+			!strings.Contains(job.GetStatusMessage(), "of the coordinator's memory") {
 			t.Errorf("a job without room is %v", job)
 		}
 	}
@@ -171,7 +177,8 @@ func TestMemoryIsDivided(t *testing.T) {
 		if err == nil && cfg.UploadBytes != test.want {
 			t.Errorf("%+v: uploads get %d bytes (%v)", test, cfg.UploadBytes, err)
 		}
-		if sum := cfg.MemoryBytes + cfg.UploadBytes + 7*cfg.CacheBytes/2; sum != test.total || cfg.MemoryBytes < test.total/4 {
+		if sum := cfg.MemoryBytes + cfg.UploadBytes + 7*cfg.CacheBytes/2; sum != test.total ||
+			cfg.MemoryBytes < test.total/4 {
 			t.Errorf("%+v: the parts are %d bytes, %d of them for jobs", test, sum, cfg.MemoryBytes)
 		}
 		if cfg.MaxDatasetBytes > (cfg.MemoryBytes+cfg.UploadBytes)/2 {
@@ -188,7 +195,8 @@ func TestALargeUploadTakesTheMemoryOfJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := testConfig()
-	cfg.MemoryBytes, cfg.UploadBytes = ready.CoordinatorBytes()+1000, 10_000
+	cfg.MemoryBytes = ready.CoordinatorBytes() + 1000
+	cfg.UploadBytes = 10_000
 	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	id := h.create(spec(h.send("noise", noise(t, 1000, 1)))) // takes 16,000 bytes while it is uploaded
@@ -205,7 +213,8 @@ func TestALargeUploadTakesTheMemoryOfJobs(t *testing.T) {
 // A prediction loads neither new nor old points that do not fit into memory.
 func TestAPredictionThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
-	data, point := h.upload(), h.points(7)
+	data := h.upload()
+	point := h.points(7)
 	s := spec(data)
 	s.Algorithm = &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
 	job := h.create(s)

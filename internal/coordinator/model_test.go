@@ -39,11 +39,13 @@ func TestModelsAreKeptAndSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &model.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 2, Centroids: []float64{1, 2, -3, 1.0 / 3}, Metric: weights}
+	want := &model.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 2, Centroids: []float64{1, 2, -3, 1.0 / 3},
+		Metric: weights}
 	value := 0.5
 	run := func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		r, err := steps(1)(ctx, o)
-		r.Model, r.Inference = want, &clustering.Inference{LPValue: &value}
+		r.Model = want
+		r.Inference = &clustering.Inference{LPValue: &value}
 		return r, err
 	}
 	described := func(r *cleavev1.Result) bool { return r.GetModel() != nil && r.GetInference().GetLpValue() == value }
@@ -55,7 +57,9 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 	run := func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
 		o.Observe(clustering.SolverStep{Step: 1, Products: 4, Residual: 0.5, Wanted: 2})
 		r := result(0, clustering.StopConverged)
-		r.History, r.Spectral.Embedding, r.Spectral.Eigen = nil, want, &clustering.EigenReport{Volume: 14}
+		r.History = nil
+		r.Spectral.Embedding = want
+		r.Spectral.Eigen = &clustering.EigenReport{Volume: 14}
 		return r, nil
 	}
 	described := func(r *cleavev1.Result) bool { return r.GetEmbedding() != nil && r.GetSpectral().GetVolume() == 14 }
@@ -64,7 +68,8 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 
 // wantKeptAndSent checks that a part of a result is described, outlives a coordinator, is sent, and is deleted with
 // its job; and that a job without it says so.
-func wantKeptAndSent[P any](t *testing.T, run script, described func(*cleavev1.Result) bool, fetch func(h *harness, id string) (P, error), want P, missing string) {
+func wantKeptAndSent[P any](t *testing.T, run script, described func(*cleavev1.Result) bool,
+	fetch func(h *harness, id string) (P, error), want P, missing string) {
 	t.Helper()
 	cfg := testConfig()
 	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
@@ -108,7 +113,8 @@ func TestSparsePointsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if added.GetKind() != cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS || added.GetRows() != 3 || added.GetColumns() != 9 || added.GetNonZeros() != 3 {
+	if added.GetKind() != cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS || added.GetRows() != 3 ||
+		added.GetColumns() != 9 || added.GetNonZeros() != 3 {
 		t.Errorf("described as %v", added)
 	}
 	if got, err := h.c.datasets.Load(t.Context(), added.GetDatasetId()); err != nil || !reflect.DeepEqual(got, points) {

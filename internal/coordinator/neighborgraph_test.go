@@ -47,8 +47,9 @@ func (h *harness) gaussianPoints() (string, *dataset.Points) {
 
 func neighborSpec(dataset string, neighbors uint32) *cleavev1.JobSpec {
 	return &cleavev1.JobSpec{
-		Data: &cleavev1.JobSpec_DatasetId{DatasetId: dataset}, Clusters: &cleavev1.JobSpec_K{K: 3}, NeighborGraph: &cleavev1.NeighborGraph{Neighbors: &neighbors},
-		Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}},
+		Data: &cleavev1.JobSpec_DatasetId{DatasetId: dataset}, Clusters: &cleavev1.JobSpec_K{K: 3},
+		NeighborGraph: &cleavev1.NeighborGraph{Neighbors: &neighbors},
+		Algorithm:     &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}},
 	}
 }
 
@@ -67,7 +68,8 @@ func TestNeighborGraph(t *testing.T) {
 		t.Fatalf("ended with %v", ended)
 	}
 	plan, err := h.plan(s) // with the workers that the job had
-	if err != nil || !strings.Contains(plan.GetExplanation(), "step 1, nearest neighbors") || plan.GetCoordinatorBytes() == 0 {
+	if err != nil || !strings.Contains(plan.GetExplanation(), "step 1, nearest neighbors") ||
+		plan.GetCoordinatorBytes() == 0 {
 		t.Errorf("planned as %v, %v", plan, err)
 	}
 	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: job})
@@ -78,9 +80,11 @@ func TestNeighborGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &cleavev1.NeighborGraphReport{Neighbors: 6, Weights: cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_UNWEIGHTED, Edges: uint64(len(graph.Column) / 2)}
+	want := &cleavev1.NeighborGraphReport{Neighbors: 6, Weights: cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_UNWEIGHTED,
+		Edges: uint64(len(graph.Column) / 2)}
 	result := response.GetResult()
-	if !proto.Equal(result.GetNeighborGraph(), want) || result.GetScale() != cleavev1.Scale_SCALE_ZSCORE || result.GetWarnings()[0].GetReason() != "COLUMNS_STANDARDIZED" {
+	if !proto.Equal(result.GetNeighborGraph(), want) || result.GetScale() != cleavev1.Scale_SCALE_ZSCORE ||
+		result.GetWarnings()[0].GetReason() != "COLUMNS_STANDARDIZED" {
 		t.Errorf("the result is %v", result)
 	}
 	if bytes := uint64(dataset.EncodedSize(graph)); graph.N != points.N || result.GetPlan().GetTileBytes() != bytes {
@@ -115,7 +119,8 @@ func TestNeighborGraph(t *testing.T) {
 func TestBadNeighborGraphs(t *testing.T) {
 	h := newHarness(t, testConfig(), jobs.RealEngine())
 	id, _ := h.gaussianPoints()
-	graph := h.send("graph", &dataset.Graph{N: 2, RowStart: []int64{0, 1, 2}, Column: []int32{1, 0}, Weight: []float64{1, 1}})
+	graph := h.send("graph", &dataset.Graph{N: 2, RowStart: []int64{0, 1, 2}, Column: []int32{1, 0},
+		Weight: []float64{1, 1}})
 	linked := func(s *cleavev1.JobSpec, pairs ...constraint.Constraint) *cleavev1.JobSpec {
 		s.Supervision = &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints(pairs))}
 		return s
@@ -125,14 +130,21 @@ func TestBadNeighborGraphs(t *testing.T) {
 		return s
 	}
 	for why, s := range map[string]*cleavev1.JobSpec{
-		"BAD_KNN":                           neighborSpec(id, 120),
-		"BAD_KNN 0":                         neighborSpec(id, 0),
-		"FIELD_REQUIRED":                    with(neighborSpec(id, 1), func(s *cleavev1.JobSpec) { s.NeighborGraph = &cleavev1.NeighborGraph{} }),
-		"OPTION_DOES_NOT_APPLY to a graph":  neighborSpec(graph, 1),
-		"OPTION_DOES_NOT_APPLY to k-means":  with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) { s.Algorithm = &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}} }),
-		"OPTION_DOES_NOT_APPLY to a kernel": with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) { s.GetSpectral().Kernel = &cleavev1.Kernel{Rho: proto.Float64(1)} }),
-		"INDEX_OUT_OF_RANGE":                linked(neighborSpec(id, 5), constraint.Constraint{I: 0, J: 120, Kind: constraint.MustLink}),
-		"UNKNOWN_ENUM_VALUE":                with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) { s.NeighborGraph.Weights = 9 }),
+		"BAD_KNN":   neighborSpec(id, 120),
+		"BAD_KNN 0": neighborSpec(id, 0),
+		"FIELD_REQUIRED": with(neighborSpec(id, 1), func(s *cleavev1.JobSpec) {
+			s.NeighborGraph = &cleavev1.NeighborGraph{}
+		}),
+		"OPTION_DOES_NOT_APPLY to a graph": neighborSpec(graph, 1),
+		"OPTION_DOES_NOT_APPLY to k-means": with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) {
+			s.Algorithm = &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}
+		}),
+		"OPTION_DOES_NOT_APPLY to a kernel": with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) {
+			s.GetSpectral().Kernel = &cleavev1.Kernel{Rho: proto.Float64(1)}
+		}),
+		"INDEX_OUT_OF_RANGE": linked(neighborSpec(id, 5), constraint.Constraint{I: 0, J: 120,
+			Kind: constraint.MustLink}),
+		"UNKNOWN_ENUM_VALUE": with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) { s.NeighborGraph.Weights = 9 }),
 	} {
 		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 		why, _, _ = strings.Cut(why, " ")
@@ -146,7 +158,8 @@ func TestAJobThatHeldNothingHasNoPlan(t *testing.T) {
 	real := jobs.RealEngine()
 	h := newHarness(t, testConfig(), jobs.Engine{
 		Await: func(context.Context, *fleet.Fleet, func(fleet.Status), []planning.Workload) error { return nil },
-		Execute: func(r runner.Runner, ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+		Execute: func(r runner.Runner, ctx context.Context, f *fleet.Fleet, task fleet.Task,
+			o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 			report := task.Report
 			task.Report = func(s fleet.Status) {
 				report(s)
@@ -161,9 +174,10 @@ func TestAJobThatHeldNothingHasNoPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]*cleavev1.JobSpec{
-		"a search for the graph":           neighborSpec(points, 6),
-		"a search as the first of several": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("sparse", sparse)}, Clusters: &cleavev1.JobSpec_K{K: 2}},
-		"rows":                             spec(points),
+		"a search for the graph": neighborSpec(points, 6),
+		"a search as the first of several": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("sparse", sparse)},
+			Clusters: &cleavev1.JobSpec_K{K: 2}},
+		"rows": spec(points),
 	} {
 		job := h.create(s)
 		within(t, waits, name)

@@ -35,7 +35,8 @@ func TestReady(t *testing.T) {
 		t.Errorf("a coordinator that serves: %v", err)
 	}
 	state := h.c.state
-	h.c.state, h.c.writer.State = silentState{state}, silentState{state}
+	h.c.state = silentState{state}
+	h.c.writer.State = silentState{state}
 	if err := h.c.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), errLostAnswer.Error()) {
 		t.Errorf("without its store: %v", err)
 	}
@@ -49,7 +50,8 @@ func TestReady(t *testing.T) {
 // watchedBy is a configuration with metrics, and how to read them.
 func watchedBy(t *testing.T, cfg Config) (Config, func() string) {
 	t.Helper()
-	o, err := observe.Start(t.Context(), observe.Options{Admin: "127.0.0.1:0"}, "coordinator", "test", hclog.NewNullLogger())
+	o, err := observe.Start(t.Context(), observe.Options{Admin: "127.0.0.1:0"}, "coordinator", "test",
+		hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,9 +92,11 @@ func TestMetricsTellHowJobsEnded(t *testing.T) {
 		return nil, fault.New(fault.Internal, "WORKER_FAILED", "none was left")
 	}))
 	data := h.upload()
-	first, second := h.create(spec(data)), h.create(spec(data))
+	first := h.create(spec(data))
+	second := h.create(spec(data))
 	h.firstEvents(first, 1)
-	wantLines(t, metrics(), `cleave_jobs{state="queued"} 1`, `cleave_jobs{state="running"} 1`, "cleave_leader 1", "cleave_jobs_accepted_total 2")
+	wantLines(t, metrics(), `cleave_jobs{state="queued"} 1`, `cleave_jobs{state="running"} 1`, "cleave_leader 1",
+		"cleave_jobs_accepted_total 2")
 	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: second}); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +104,8 @@ func TestMetricsTellHowJobsEnded(t *testing.T) {
 	close(g.open)
 	h.end(first)
 	wantLines(t, metrics(), `cleave_jobs{state="queued"} 0`, `cleave_jobs{state="running"} 0`,
-		`cleave_jobs_ended_total{reason="CANCELLED",state="cancelled"} 1`, `cleave_jobs_ended_total{reason="WORKER_FAILED",state="failed"} 1`,
+		`cleave_jobs_ended_total{reason="CANCELLED",state="cancelled"} 1`,
+		`cleave_jobs_ended_total{reason="WORKER_FAILED",state="failed"} 1`,
 		`cleave_job_seconds_count{state="failed"} 1`, `cleave_uploads_total{code="OK",kind="dataset"} 1`)
 }
 
@@ -134,10 +139,13 @@ func TestMetricsOfStores(t *testing.T) {
 	}
 	r.Close()
 	text := metrics()
-	wantLines(t, text, `cleave_store_errors_total{operation="get",store="state"} 1`, `cleave_store_errors_total{operation="put",store="blobs"} 1`,
-		`cleave_store_seconds_count{operation="commit",store="state"} 1`, `cleave_store_seconds_count{operation="open",store="blobs"} 2`,
+	wantLines(t, text, `cleave_store_errors_total{operation="get",store="state"} 1`,
+		`cleave_store_errors_total{operation="put",store="blobs"} 1`,
+		`cleave_store_seconds_count{operation="commit",store="state"} 1`,
+		`cleave_store_seconds_count{operation="open",store="blobs"} 2`,
 		`cleave_blob_bytes_total{direction="written"} 100`, `cleave_blob_bytes_total{direction="read"} 20`)
-	if strings.Contains(text, `cleave_store_errors_total{operation="commit"`) || strings.Contains(text, `cleave_store_errors_total{operation="open"`) {
+	if strings.Contains(text, `cleave_store_errors_total{operation="commit"`) ||
+		strings.Contains(text, `cleave_store_errors_total{operation="open"`) {
 		t.Error("a conflict or a missing blob is counted as an error")
 	}
 }
@@ -148,13 +156,16 @@ func TestMetricsOfCallsThatWait(t *testing.T) {
 	cfg.Limits.Calls = 1
 	h := newHarness(t, cfg, scripted(steps(1)))
 	data := h.upload()
-	begun, answers, before := make(chan struct{}, 100), make(chan struct{}), h.c.state
+	begun := make(chan struct{}, 100)
+	answers := make(chan struct{})
+	before := h.c.state
 	h.intercept(func(_ int64, commit func() error) error {
 		begun <- struct{}{}
 		<-answers
 		return commit()
 	})
-	first, second := make(chan error, 1), make(chan error, 1)
+	first := make(chan error, 1)
+	second := make(chan error, 1)
 	call := func(ctx context.Context, ended chan<- error) {
 		_, err := h.jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec(data)})
 		ended <- err

@@ -40,7 +40,8 @@ func TestPagesReadWhatTheyShow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.JobKey(id), Value: value}}}); err != nil {
+		if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.JobKey(id), Value: value}}}); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}
@@ -54,12 +55,14 @@ func TestPagesReadWhatTheyShow(t *testing.T) {
 		}
 	}
 	counted.read = 0
-	if list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{IdPrefix: "00000a3"}); err != nil || len(list.GetJobs()) != 16 || counted.read != 16 {
+	if list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{IdPrefix: "00000a3"}); err != nil ||
+		len(list.GetJobs()) != 16 || counted.read != 16 {
 		t.Errorf("%d jobs with a prefix took %d records, %v", len(list.GetJobs()), counted.read, err)
 	}
 	var failed []string
 	for token := ""; ; {
-		list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: 4, PageToken: token, States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED}})
+		list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: 4, PageToken: token,
+			States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +77,9 @@ func TestPagesReadWhatTheyShow(t *testing.T) {
 		t.Errorf("found %q", failed)
 	}
 	counted.read = 0
-	if err := records.Each(t.Context(), counted, records.JobPrefix, func(store.Entry) error { return nil }); err != nil || counted.read != count {
+	if err := records.Each(t.Context(), counted, records.JobPrefix, func(store.Entry) error {
+		return nil
+	}); err != nil || counted.read != count {
 		t.Errorf("of %d records %d were visited, %v", count, counted.read, err)
 	}
 	if counted.most > 64 {

@@ -40,7 +40,8 @@ func TestCallsWithoutARequestEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, method := range []string{cleavev1.JobService_GetJob_FullMethodName, cleavev1.JobService_WatchJob_FullMethodName, healthv1.Health_Check_FullMethodName} {
+	for _, method := range []string{cleavev1.JobService_GetJob_FullMethodName,
+		cleavev1.JobService_WatchJob_FullMethodName, healthv1.Health_Check_FullMethodName} {
 		if err := h.onlyHeader(method); status.Code(err) != codes.DeadlineExceeded {
 			t.Errorf("%s without a request: %v", method, err)
 		}

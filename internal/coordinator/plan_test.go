@@ -31,7 +31,9 @@ func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, pla
 		h.t.Fatal(err)
 	}
 	s := spec(d.GetDatasetId())
-	s.Clusters, s.Storage, s.PaperSettings = &cleavev1.JobSpec_K{K: 4}, storage, true // one run, without eigenvectors
+	s.Clusters = &cleavev1.JobSpec_K{K: 4}
+	s.Storage = storage
+	s.PaperSettings = true // one run, without eigenvectors
 	ready, err := h.c.problems.Make(h.t.Context(), s, runner.Accepted)
 	if err != nil {
 		h.t.Fatal(err)
@@ -69,15 +71,18 @@ func TestPlanJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if int(p.GetStoredTiles()) != c.stored || int(p.GetComputedTiles()) != c.computed || wire.PlanStorageName(p.GetStorage()) != c.name ||
+		if int(p.GetStoredTiles()) != c.stored || int(p.GetComputedTiles()) != c.computed ||
+			wire.PlanStorageName(p.GetStorage()) != c.name ||
 			p.GetTiles() != 19 || p.GetTileRows() != 16 || p.GetWorkers() != 2 || p.GetGridExponent() == 0 {
 			t.Errorf("storage %v is planned as %v", c.storage, p)
 		}
-		if p.GetPasses() < 2 || p.GetPredictedTime().AsDuration() <= 0 || p.GetExplanation() == "" || p.GetBytes() == 0 {
+		if p.GetPasses() < 2 || p.GetPredictedTime().AsDuration() <= 0 || p.GetExplanation() == "" ||
+			p.GetBytes() == 0 {
 			t.Errorf("storage %v is planned as %v", c.storage, p)
 		}
 		for at, share := range p.GetShares() {
-			if share.GetName() != []string{"ann", "bob"}[at] || share.GetThreads() != 1 || share.GetBytes() > share.GetMemoryBytes() {
+			if share.GetName() != []string{"ann", "bob"}[at] || share.GetThreads() != 1 ||
+				share.GetBytes() > share.GetMemoryBytes() {
 				t.Errorf("share %v", share)
 			}
 		}
@@ -92,7 +97,8 @@ func TestPlanJob(t *testing.T) {
 	}
 	// A job that does not fit fails for the same reason.
 	job := h.end(h.create(s))
-	if job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" || codes.Code(job.GetError().GetCode()) != codes.ResourceExhausted {
+	if job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" ||
+		codes.Code(job.GetError().GetCode()) != codes.ResourceExhausted {
 		t.Errorf("the job is %v", job)
 	}
 	_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{})
@@ -122,7 +128,8 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 			s, need := h.noiseJob(c.storage)
 			want := local(t, points, s)
 			for _, name := range []string{"ann", "bob"} {
-				defer h.startWorkerWith(name, max(memoryFor(need, c.tiles), uint64(need.FixedBytes(1)+10*need.TileSize(0).Computed)))()
+				defer h.startWorkerWith(name,
+					max(memoryFor(need, c.tiles), uint64(need.FixedBytes(1)+10*need.TileSize(0).Computed)))()
 			}
 			if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 				t.Fatal(err)
@@ -139,7 +146,8 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := response.GetResult().GetPlan()
-			if wire.PlanStorageName(p.GetStorage()) != c.want || p.GetStoredTiles()+p.GetComputedTiles() != 19 || p.GetBytes() == 0 || len(p.GetShares()) != 2 ||
+			if wire.PlanStorageName(p.GetStorage()) != c.want || p.GetStoredTiles()+p.GetComputedTiles() != 19 ||
+				p.GetBytes() == 0 || len(p.GetShares()) != 2 ||
 				(p.GetTileBytes() > 0) != (p.GetStoredTiles() > 0) {
 				t.Errorf("it was held as %v", p)
 			}
@@ -149,7 +157,8 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 
 func TestStorageThatDoesNotApply(t *testing.T) {
 	h := newHarness(t, testConfig(), jobs.RealEngine())
-	graph, err := dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}, {Source: 1, Target: 2, Weight: 1}})
+	graph, err := dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 1},
+		{Source: 1, Target: 2, Weight: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,15 +191,19 @@ func TestStorageThatDoesNotApply(t *testing.T) {
 func TestPlansOfAuto(t *testing.T) {
 	h := newHarness(t, testConfig(), jobs.RealEngine())
 	s, _ := h.noiseJob(whatFits)
-	s.PaperSettings, s.Algorithm = false, &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
+	s.PaperSettings = false
+	s.Algorithm = &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
 	ready, err := h.c.problems.Make(t.Context(), s, runner.Accepted)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if parts := ready.Parts(); len(parts) != 2 || parts[0].Vectors == nil || parts[1].Neighbors == nil || parts[1].CoordinatorBytes() == 0 {
+	if parts := ready.Parts(); len(parts) != 2 || parts[0].Vectors == nil || parts[1].Neighbors == nil ||
+		parts[1].CoordinatorBytes() == 0 {
 		t.Errorf("without constraints: %+v", parts)
 	}
-	s.Supervision = &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints([]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}))}
+	s.Supervision = &cleavev1.Supervision{
+		Constraints: wire.InlineTable(
+			tabletest.Constraints([]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}))}
 	if ready, err = h.c.problems.Make(t.Context(), s, runner.Accepted); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +216,8 @@ func TestPlansOfAuto(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan, err := h.plan(s)
-	if err != nil || plan.GetCoordinatorBytes() == 0 || !strings.Contains(plan.GetExplanation(), "for the search for neighbors and") {
+	if err != nil || plan.GetCoordinatorBytes() == 0 ||
+		!strings.Contains(plan.GetExplanation(), "for the search for neighbors and") {
 		t.Errorf("%v, %v", plan, err)
 	}
 	stop()

@@ -74,14 +74,20 @@ func TestPredictionOfAJobsOwnPoints(t *testing.T) {
 	}
 	id := h.send("points", points)
 	for name, s := range map[string]*cleavev1.JobSpec{
-		"kernel": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
-		"vector": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
-		"scaled kernel": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Scale: cleavev1.Scale_SCALE_ZSCORE,
+		"kernel": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3},
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
-		"landmarks": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: 20}}},
-		"scaled landmarks": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Scale: cleavev1.Scale_SCALE_ZSCORE,
+		"vector": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3},
+			Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
+		"scaled kernel": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3},
+			Scale:     cleavev1.Scale_SCALE_ZSCORE,
+			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
+		"landmarks": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3},
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: 20}}},
-		"scaled vector": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Scale: cleavev1.Scale_SCALE_ZSCORE,
+		"scaled landmarks": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3},
+			Scale:     cleavev1.Scale_SCALE_ZSCORE,
+			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: 20}}},
+		"scaled vector": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3},
+			Scale:     cleavev1.Scale_SCALE_ZSCORE,
 			Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
 	} {
 		job := h.create(s)
@@ -105,8 +111,9 @@ func TestPredictionOfAJobsOwnPoints(t *testing.T) {
 	if err != nil || len(list.GetDatasets()) != 2 {
 		t.Errorf("data sets %v, %v", list, err)
 	}
-	cut := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_KernelKmeans{
-		KernelKmeans: &cleavev1.KernelKmeans{Objective: cleavev1.Objective_OBJECTIVE_RATIO_CUT}}})
+	cut := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id},
+		Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_KernelKmeans{
+			KernelKmeans: &cleavev1.KernelKmeans{Objective: cleavev1.Objective_OBJECTIVE_RATIO_CUT}}})
 	h.end(cut)
 	_, err = h.predict(cut, id)
 	wantError(t, err, codes.FailedPrecondition, "CANNOT_PREDICT")
@@ -158,7 +165,8 @@ func TestPredictionWhileAJobWaitsForItsMemory(t *testing.T) {
 		await(t, "a job that waits for the memory of the prediction", h.c.memory.jobs.Contended)
 		return release, err
 	}
-	if err := h.c.results.Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh}, unsent); err != nil {
+	if err := h.c.results.Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh},
+		unsent); err != nil {
 		t.Error(err)
 	}
 	if all := <-waited; all == nil {
@@ -187,7 +195,8 @@ func TestPredictionWithoutWorkers(t *testing.T) {
 	defer leave()
 	worker, err := workerv1.NewWorkerServiceClient(h.conn).Attach(attaching)
 	if err == nil {
-		hello := &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "ann", Threads: 1}
+		hello := &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass,
+			Name: "ann", Threads: 1}
 		err = worker.Send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: hello}})
 	}
 	if err == nil {
@@ -197,7 +206,8 @@ func TestPredictionWithoutWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	leave()
-	for changed := h.c.fleet.Changed(); h.c.fleet.Workers()[0].State == fleet.WorkerReady; changed = h.c.fleet.Changed() {
+	for changed := h.c.fleet.Changed(); h.c.fleet.Workers()[0].State == fleet.WorkerReady; changed =
+		h.c.fleet.Changed() {
 		within(t, changed, "the silence of the worker")
 	}
 	if err := predict(); !fault.Is(err, "NO_WORKERS") {
@@ -229,7 +239,8 @@ func TestPredictionWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	hog := func() (*fleet.Executor, error) {
-		need := planning.Workload{Matrix: matrix.Matrix, DatasetBytes: dataset.EncodedSize(points), K: 2, Storage: planning.Float32}
+		need := planning.Workload{Matrix: matrix.Matrix, DatasetBytes: dataset.EncodedSize(points), K: 2,
+			Storage: planning.Float32}
 		return h.c.fleet.NewExecutor(t.Context(), fleet.Task{JobID: "hog", DatasetID: id, Need: need})
 	}
 	stop := h.startWorker("large")

@@ -50,7 +50,8 @@ func groupGraph(t *testing.T, n int) *dataset.Graph {
 // labels for every k.
 func TestRangesOnWorkers(t *testing.T) {
 	h := newHarness(t, testConfig(), jobs.RealEngine())
-	points, graph := groups(t, 90), groupGraph(t, 60)
+	points := groups(t, 90)
+	graph := groupGraph(t, 60)
 	var pairs []string
 	for i := range 57 {
 		pairs = append(pairs, fmt.Sprintf("must %d %d", i, i+3), fmt.Sprintf("cannot %d %d", i, i+1))
@@ -60,12 +61,23 @@ func TestRangesOnWorkers(t *testing.T) {
 		data dataset.Dataset
 		spec *cleavev1.JobSpec
 	}{
-		"auto":                 {points, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}},
-		"k-means":              {points, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}}},
-		"kernel k-means":       {points, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}, Supervision: constrained}},
-		"spectral":             {graph, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}},
-		"spectral learning":    {graph, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_SpectralLearning{SpectralLearning: &cleavev1.SpectralLearning{}}, Supervision: constrained}},
-		"constrained spectral": {graph, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{}}, Supervision: constrained}},
+		"auto": {points, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}},
+		"k-means": {points,
+			&cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}}},
+		"kernel k-means": {points,
+			&cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}},
+				Supervision: constrained}},
+		"spectral": {graph,
+			&cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}},
+		"spectral learning": {graph,
+			&cleavev1.JobSpec{
+				Algorithm:   &cleavev1.JobSpec_SpectralLearning{SpectralLearning: &cleavev1.SpectralLearning{}},
+				Supervision: constrained}},
+		"constrained spectral": {graph,
+			&cleavev1.JobSpec{
+				Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{
+					ConstrainedSpectral: &cleavev1.ConstrainedSpectral{}},
+				Supervision: constrained}},
 		"neighbors": {points, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}},
 			NeighborGraph: &cleavev1.NeighborGraph{Neighbors: new(uint32(8))}}},
 	}
@@ -73,7 +85,8 @@ func TestRangesOnWorkers(t *testing.T) {
 	want := map[string]*clustering.Result{}
 	for _, name := range names {
 		c := jobs[name]
-		c.spec.Clusters, c.spec.Restarts = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 4}}, 2
+		c.spec.Clusters = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 4}}
+		c.spec.Restarts = 2
 		if c.data == graph || c.spec.GetNeighborGraph() != nil {
 			c.spec.Restarts = 0 // which eigenvectors have none of
 		}
@@ -110,7 +123,8 @@ func checkRange(t *testing.T, h *harness, name string, s *cleavev1.JobSpec, want
 	if len(got.GetPlan().GetShares()) == 0 {
 		t.Errorf("%s: the plan is %v", name, got.GetPlan())
 	}
-	if int(got.GetK()) != want.KSelection.Proposed || got.GetKSelection().GetReason() != want.KSelection.Reason || !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
+	if int(got.GetK()) != want.KSelection.Proposed || got.GetKSelection().GetReason() != want.KSelection.Reason ||
+		!slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
 		t.Errorf("%s: %v", name, got.GetKSelection())
 	}
 	same := func(a, b *float64) bool {
@@ -118,7 +132,8 @@ func checkRange(t *testing.T, h *harness, name string, s *cleavev1.JobSpec, want
 	}
 	for at, s := range got.GetKSelection().GetScores() {
 		own := want.KSelection.Scores[at]
-		if !same(s.Stability, own.Stability) || !same(s.Silhouette, own.Silhouette) || !same(s.Agreement, own.Agreement) || !same(s.Modularity, own.Modularity) {
+		if !same(s.Stability, own.Stability) || !same(s.Silhouette, own.Silhouette) ||
+			!same(s.Agreement, own.Agreement) || !same(s.Modularity, own.Modularity) {
 			t.Errorf("%s: k = %d has the scores %v, want %+v", name, s.GetK(), s, own)
 		}
 		labels, err := h.labelsOf(id, s.GetK())
@@ -157,7 +172,8 @@ func TestRangesThatAreRefused(t *testing.T) {
 			s.Supervision = &cleavev1.Supervision{Seeds: seedTable([2]int32{0, 0}, [2]int32{1, 1}, [2]int32{2, 2})}
 		},
 	} {
-		s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 5}}}
+		s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id},
+			Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 5}}}
 		change(s)
 		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 		if err = wire.Fault(err); !fault.Is(err, "BAD_K") {

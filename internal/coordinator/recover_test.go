@@ -73,7 +73,8 @@ func TestUnfinishedJobsSurvive(t *testing.T) {
 			shown := make(chan struct{}, 10)
 			before := newHarness(t, cfg, scripted(halfway(4, shown)))
 			data := before.upload()
-			running, waiting := before.create(spec(data)), before.create(spec(data))
+			running := before.create(spec(data))
+			waiting := before.create(spec(data))
 			within(t, shown, "the run")
 			early := before.firstEvents(running, 4)
 			c.end(before)
@@ -86,7 +87,9 @@ func TestUnfinishedJobsSurvive(t *testing.T) {
 				}
 			}
 			events, _ := after.watch(running, 0)
-			if len(events) != 8 || !slices.EqualFunc(early, events[:4], func(a, b *cleavev1.Event) bool { return proto.Equal(a, b) }) {
+			if len(events) != 8 || !slices.EqualFunc(early, events[:4], func(a, b *cleavev1.Event) bool {
+				return proto.Equal(a, b)
+			}) {
 				t.Errorf("the events were %v and are %v", early, events)
 			}
 		})
@@ -121,7 +124,8 @@ func TestReplayMustRepeatTheEvents(t *testing.T) {
 	}{
 		{"another value", func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 			o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
-			o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: clustering.HistoryEntry{Iteration: 1, Objective: 7}})
+			o.Observe(clustering.IterationDone{Restart: 0,
+				HistoryEntry: clustering.HistoryEntry{Iteration: 1, Objective: 7}})
 			<-ctx.Done()
 			return result(1, clustering.StopCanceled), nil
 		}},
@@ -138,7 +142,8 @@ func TestReplayMustRepeatTheEvents(t *testing.T) {
 
 			after := newHarness(t, cfg, scripted(c.again))
 			job := after.end(id)
-			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != "REPLAY_MISMATCH" ||
+			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED ||
+				job.GetError().GetReason() != "REPLAY_MISMATCH" ||
 				codes.Code(job.GetError().GetCode()) != codes.Internal {
 				t.Errorf("the job is %v", job)
 			}
@@ -176,7 +181,8 @@ func TestDurableCancelSurvives(t *testing.T) {
 func TestRequestIDSurvives(t *testing.T) {
 	cfg := durableConfig(t)
 	before := newHarness(t, cfg, scripted(steps(1)))
-	request := &cleavev1.CreateJobRequest{Spec: spec(before.upload()), RequestId: "8f1f2a34-5d0e-4a4b-9b57-3f0a5f6d9a11"}
+	request := &cleavev1.CreateJobRequest{Spec: spec(before.upload()),
+		RequestId: "8f1f2a34-5d0e-4a4b-9b57-3f0a5f6d9a11"}
 	first, err := before.jobs.CreateJob(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +253,8 @@ func TestShutdownDoesNotWaitForACallForever(t *testing.T) {
 	cfg := testConfig()
 	cfg.ShutdownTimeout = 50 * time.Millisecond
 	h := newHarness(t, cfg, scripted(steps(1)))
-	called, computes := make(chan struct{}), make(chan struct{})
+	called := make(chan struct{})
+	computes := make(chan struct{})
 	h.useState(suspendingState{h.c.state, func() { close(called); <-computes }})
 	answered := make(chan struct{})
 	go func() {
@@ -272,8 +279,12 @@ func TestOpenFailsCleanly(t *testing.T) {
 		{"no address", func(cfg *Config) { cfg.Listen = "" }, "address"},
 		{"bad address", func(cfg *Config) { cfg.Listen = "127.0.0.1:99999" }, "listen"},
 		{"no data directory", func(cfg *Config) { cfg.Store = storeEmbedded }, "data directory"},
-		{"data directory is a file", func(cfg *Config) { cfg.Store, cfg.DataDir = storeEmbedded, file }, "data directory"},
-		{"unknown store", func(cfg *Config) { cfg.Store, cfg.DataDir = "paper", t.TempDir() }, "paper"},
+		{"data directory is a file", func(cfg *Config) { cfg.Store, cfg.DataDir = storeEmbedded, file },
+			"data directory"},
+		{"unknown store", func(cfg *Config) {
+			cfg.Store = "paper"
+			cfg.DataDir = t.TempDir()
+		}, "paper"},
 		{"unknown blobs", func(cfg *Config) { cfg.Blobs = "pigeon://post" }, "pigeon"},
 		{"no jobs", func(cfg *Config) { cfg.MaxConcurrentJobs = 0 }, "--max-running"},
 		{"lost at once", func(cfg *Config) { cfg.LostAfter = cfg.HeartbeatInterval }, "heartbeat"},
@@ -312,11 +323,14 @@ func TestDamagedJobsStopNobody(t *testing.T) {
 	shown := make(chan struct{}, 3)
 	before := newHarness(t, cfg, scripted(halfway(2, shown)))
 	data := before.upload()
-	noEvents, noRecord, good := before.create(spec(data)), before.create(spec(data)), before.create(spec(data))
+	noEvents := before.create(spec(data))
+	noRecord := before.create(spec(data))
+	good := before.create(spec(data))
 	for _, id := range []string{noEvents, noRecord, good} {
 		before.firstEvents(id, 2)
 	}
-	damage := store.Txn{Put: []store.Entry{{Key: records.EventKey(noEvents, 1), Value: []byte("no events")}, {Key: records.JobKey(noRecord), Value: []byte("no record")}}}
+	damage := store.Txn{Put: []store.Entry{{Key: records.EventKey(noEvents, 1), Value: []byte("no events")},
+		{Key: records.JobKey(noRecord), Value: []byte("no record")}}}
 	if _, err := before.c.state.Commit(t.Context(), damage); err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +339,8 @@ func TestDamagedJobsStopNobody(t *testing.T) {
 	if job := h.end(good); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("the job that is not damaged is %v", job)
 	}
-	if job := h.end(noEvents); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != events.Damaged {
+	if job := h.end(noEvents); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED ||
+		job.GetError().GetReason() != events.Damaged {
 		t.Errorf("the job without events is %v", job)
 	}
 	_, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: noRecord})

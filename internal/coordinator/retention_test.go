@@ -107,7 +107,9 @@ func (h *harness) wantKept(want []string, of ...string) {
 func TestRetention(t *testing.T) {
 	g := newBarrier()
 	h, now := retaining(t, records.RetentionConfig{KeepJobs: 30 * day, KeepDatasets: 10 * day}, g.run)
-	used, unused, looked := h.points(4), h.points(5), h.points(6)
+	used := h.points(4)
+	unused := h.points(5)
+	looked := h.points(6)
 	ended := h.create(spec(used))
 	running := h.create(spec(used))
 	within(t, g.entered, "a run")
@@ -184,7 +186,9 @@ func TestQuota(t *testing.T) {
 func TestQuotaSparesJobs(t *testing.T) {
 	h, now := retaining(t, records.RetentionConfig{Quota: 1 << 40}, steps(1))
 	h.sweep()
-	unused, first, second := h.points(1000), h.points(1001), h.points(1002)
+	unused := h.points(1000)
+	first := h.points(1001)
+	second := h.points(1002)
 	var jobs []string
 	for _, data := range []string{first, second} {
 		jobs = append(jobs, h.create(spec(data)))
@@ -253,7 +257,10 @@ func TestBlobsBeforeTheFirstCount(t *testing.T) {
 	counted := store.CountBlobs(blobs, &total, &atomic.Int64{})
 	put := func(name string) {
 		t.Helper()
-		if err := counted.Put(t.Context(), name, func(w io.Writer) error { _, err := w.Write(make([]byte, 100)); return err }); err != nil {
+		if err := counted.Put(t.Context(), name, func(w io.Writer) error {
+			_, err := w.Write(make([]byte, 100))
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -275,7 +282,8 @@ type sweptLate struct {
 	before func()
 }
 
-func (s sweptLate) Sweep(ctx context.Context, inUse map[string]int, now time.Time, keep func() (time.Duration, string)) error {
+func (s sweptLate) Sweep(ctx context.Context, inUse map[string]int, now time.Time,
+	keep func() (time.Duration, string)) error {
 	s.before()
 	return s.SweptContent.Sweep(ctx, inUse, now, keep)
 }
@@ -302,7 +310,8 @@ func TestRetentionAndNewJobs(t *testing.T) {
 // Without a retention period, the quota deletes by the last use as well.
 func TestAQuotaAloneSparesWhatIsInUse(t *testing.T) {
 	h, now := retaining(t, records.RetentionConfig{Quota: 1 << 30}, steps(1))
-	used, unused := h.points(1000), h.points(1001)
+	used := h.points(1000)
+	unused := h.points(1001)
 	now.advance(2 * keepUnused)
 	if _, err := h.datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: used}); err != nil {
 		t.Fatal(err)
@@ -322,8 +331,11 @@ func TestAQuotaAloneSparesWhatIsInUse(t *testing.T) {
 // A damaged record of a job does not stop the sweep, which keeps whatever that job may use.
 func TestSweepPastDamagedRecords(t *testing.T) {
 	h, now := retaining(t, records.RetentionConfig{KeepJobs: 30 * day, KeepDatasets: 10 * day}, steps(1))
-	used, unused, late := h.points(4), h.points(5), h.points(6)
-	expired, damaged := h.create(spec(h.points(7))), h.create(spec(used))
+	used := h.points(4)
+	unused := h.points(5)
+	late := h.points(6)
+	expired := h.create(spec(h.points(7)))
+	damaged := h.create(spec(used))
 	h.end(expired)
 	h.end(damaged)
 	job, err := h.c.state.Get(t.Context(), records.JobKey(damaged))
@@ -332,7 +344,8 @@ func TestSweepPastDamagedRecords(t *testing.T) {
 	}
 	put := func(key string, value []byte) {
 		t.Helper()
-		if _, err := h.c.state.Commit(t.Context(), store.Txn{Put: []store.Entry{{Key: key, Value: value}}}); err != nil {
+		if _, err := h.c.state.Commit(t.Context(),
+			store.Txn{Put: []store.Entry{{Key: key, Value: value}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -371,12 +384,16 @@ func TestSweepPastDamagedRecords(t *testing.T) {
 	now.advance(30 * day)
 	h.sweep()
 	h.wantKept([]string{used, late}, used, late)
-	if left := kept(records.JobKey(expired), records.JobKey(damaged)); !slices.Equal(left, []string{records.JobKey(damaged)}) {
+	if left := kept(records.JobKey(expired), records.JobKey(damaged)); !slices.Equal(left,
+		[]string{records.JobKey(damaged)}) {
 		t.Errorf("the jobs that are left are %v", left)
 	}
 
 	// Once the record is repaired, everything expires as it does elsewhere.
-	if err := h.c.blobs.Put(t.Context(), blob, func(w io.Writer) error { _, err := w.Write(spec); return err }); err != nil {
+	if err := h.c.blobs.Put(t.Context(), blob, func(w io.Writer) error {
+		_, err := w.Write(spec)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	put(records.JobKey(damaged), job.Value)

@@ -103,7 +103,9 @@ func (s *secured) as(dial credentials.Dial) *harness {
 		s.t.Fatal(err)
 	}
 	conn, err := grpc.NewClient("passthrough:///test", append(options,
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return s.listener.Dial(ctx) }))...)
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return s.listener.Dial(ctx)
+		}))...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -113,7 +115,8 @@ func (s *secured) as(dial credentials.Dial) *harness {
 }
 
 func (s *secured) withToken(token string) *harness {
-	return s.as(credentials.Dial{Files: credentials.Files{CA: filepath.Join(s.files.Dir, "ca", "ca.pem")}, Token: token})
+	return s.as(credentials.Dial{Files: credentials.Files{CA: filepath.Join(s.files.Dir, "ca", "ca.pem")},
+		Token: token})
 }
 
 func (s *secured) withCertificate(name string) *harness {
@@ -123,7 +126,9 @@ func (s *secured) withCertificate(name string) *harness {
 // Owners see their own jobs, data and request ids, and nothing of the others.
 func TestOwnersSeeTheirOwn(t *testing.T) {
 	s := newSecured(t, testConfig(), scripted(steps(1)))
-	alice, bob, ada := s.withToken(s.tokens["alice"]), s.withToken(s.tokens["bob"]), s.withToken(s.tokens["ada"])
+	alice := s.withToken(s.tokens["alice"])
+	bob := s.withToken(s.tokens["bob"])
+	ada := s.withToken(s.tokens["ada"])
 	data := alice.upload()
 
 	for _, call := range []func(h *harness) error{
@@ -174,7 +179,8 @@ func TestOwnersSeeTheirOwn(t *testing.T) {
 	if _, err := bob.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: job}); err != nil {
 		t.Error(err)
 	}
-	if len(bob.listed(t)) > 0 || !slices.Equal(alice.listed(t), []string{job}) || !slices.Equal(ada.listed(t), []string{job}) {
+	if len(bob.listed(t)) > 0 || !slices.Equal(alice.listed(t), []string{job}) ||
+		!slices.Equal(ada.listed(t), []string{job}) {
 		t.Errorf("bob sees %v, alice %v, ada %v", bob.listed(t), alice.listed(t), ada.listed(t))
 	}
 
@@ -209,7 +215,9 @@ func (h *harness) listed(t *testing.T) (ids []string) {
 func TestContentOfSeveralOwners(t *testing.T) {
 	g := newBarrier()
 	s := newSecured(t, testConfig(), scripted(g.run))
-	alice, bob, ada := s.withToken(s.tokens["alice"]), s.withToken(s.tokens["bob"]), s.withToken(s.tokens["ada"])
+	alice := s.withToken(s.tokens["alice"])
+	bob := s.withToken(s.tokens["bob"])
+	ada := s.withToken(s.tokens["ada"])
 	upload := func(h *harness, name string) string {
 		t.Helper()
 		points, err := dataset.NewPoints(4, 1, []float64{0, 10, 1, 11})
@@ -251,7 +259,8 @@ func TestContentOfSeveralOwners(t *testing.T) {
 	id := upload(alice, "of alice")
 	upload(alice, "of alice") // again
 	upload(bob, "of bob")
-	if got := [][]string{names(alice), names(bob), names(ada)}; !slices.EqualFunc(got, [][]string{{"of alice"}, {"of bob"}, {"of alice"}}, slices.Equal) || blobs() != 1 {
+	if got := [][]string{names(alice), names(bob), names(ada)}; !slices.EqualFunc(got,
+		[][]string{{"of alice"}, {"of bob"}, {"of alice"}}, slices.Equal) || blobs() != 1 {
 		t.Errorf("alice, bob and ada see %v, in %d blobs", got, blobs())
 	}
 
@@ -275,7 +284,8 @@ func TestContentOfSeveralOwners(t *testing.T) {
 		t.Errorf("bob gave up the content that alice has: %v, %d blobs", err, blobs())
 	}
 	if err := remove(ada, id); err != nil || blobs() != 0 || len(names(alice)) > 0 {
-		t.Errorf("after the admin deleted it for all there are %d blobs, and alice has %v: %v", blobs(), names(alice), err)
+		t.Errorf("after the admin deleted it for all there are %d blobs, and alice has %v: %v", blobs(),
+			names(alice), err)
 	}
 }
 
@@ -307,18 +317,24 @@ func TestRolesAndCredentials(t *testing.T) {
 	reflect := func(h *harness) error {
 		stream, err := reflectionv1.NewServerReflectionClient(h.conn).ServerReflectionInfo(t.Context())
 		if err == nil {
-			_ = stream.Send(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}})
+			_ = stream.Send(&reflectionv1.ServerReflectionRequest{
+				MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}})
 			_, err = stream.Recv()
 			_ = stream.CloseSend()
 		}
 		return err
 	}
 	unknown := func(h *harness) error {
-		return h.conn.Invoke(t.Context(), "/cleave.v1.JobService/NoSuch", &cleavev1.GetJobRequest{}, &cleavev1.GetJobResponse{})
+		return h.conn.Invoke(t.Context(), "/cleave.v1.JobService/NoSuch", &cleavev1.GetJobRequest{},
+			&cleavev1.GetJobResponse{})
 	}
-	nobody, worker, alice := s.withToken(""), s.withCertificate("worker"), s.withCertificate("alice")
-	rita, ada := s.withToken(s.tokens["rita"]), s.withToken(s.tokens["ada"])
-	const denied, missing, who, noToken = codes.PermissionDenied, "ROLE_MISSING", codes.Unauthenticated, "NO_CREDENTIALS"
+	nobody := s.withToken("")
+	worker := s.withCertificate("worker")
+	alice := s.withCertificate("alice")
+	rita := s.withToken(s.tokens["rita"])
+	ada := s.withToken(s.tokens["ada"])
+	const denied, missing, who, noToken = codes.PermissionDenied, "ROLE_MISSING", codes.Unauthenticated,
+		"NO_CREDENTIALS"
 	for _, c := range []struct {
 		what string
 		err  error
@@ -348,7 +364,8 @@ func TestRolesAndCredentials(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) { wantError(t, c.err, c.code, c.why) })
 	}
 	// A call is refused by its header alone: this one has sent no message yet.
-	call, err := nobody.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, "/cleave.v1.JobService/CreateJob")
+	call, err := nobody.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true},
+		"/cleave.v1.JobService/CreateJob")
 	if err == nil {
 		err = call.RecvMsg(&cleavev1.CreateJobResponse{})
 	}
@@ -357,7 +374,8 @@ func TestRolesAndCredentials(t *testing.T) {
 	if _, err := healthv1.NewHealthClient(nobody.conn).Check(t.Context(), &healthv1.HealthCheckRequest{}); err != nil {
 		t.Errorf("nobody can ask for the health: %v", err)
 	}
-	if response, err := rita.cluster.ListWorkers(t.Context(), &cleavev1.ListWorkersRequest{}); err != nil || len(response.GetWorkers()) > 0 {
+	if response, err := rita.cluster.ListWorkers(t.Context(), &cleavev1.ListWorkersRequest{}); err != nil ||
+		len(response.GetWorkers()) > 0 {
 		t.Errorf("workers: %v, %v", response, err)
 	}
 }

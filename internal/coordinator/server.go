@@ -86,19 +86,22 @@ func (c *Coordinator) newHTTP() *httpapi.Server {
 	return httpapi.New(httpapi.Config{
 		Hosts: hosts, Origins: c.cfg.HTTP.Origins,
 		MaxMessageBytes: c.cfg.MaxMessageBytes, MaxUploadBytes: c.cfg.MaxDatasetBytes, UploadMemory: c.cfg.UploadBytes,
-		Memory: c.memory.requests, Authorize: c.gate.Authorize, HasRoom: c.cfg.hasTemporaryRoom, ReadStall: c.cfg.UploadStall, WriteStall: c.cfg.Limits.SlowReader,
+		Memory: c.memory.requests, Authorize: c.gate.Authorize, HasRoom: c.cfg.hasTemporaryRoom,
+		ReadStall: c.cfg.UploadStall, WriteStall: c.cfg.Limits.SlowReader,
 		Version: c.cfg.Version, Logger: c.log.Named("http"),
 	})
 }
 
 // unaryErrors converts the errors of handlers to gRPC statuses and logs the calls.
-func (c *Coordinator) unaryErrors(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (c *Coordinator) unaryErrors(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+	handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	response, err := handler(ctx, request)
 	return response, c.answer(ctx, info.FullMethod, began, err)
 }
 
-func (c *Coordinator) streamErrors(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (c *Coordinator) streamErrors(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	began := time.Now()
 	return c.answer(stream.Context(), info.FullMethod, began, handler(server, stream))
 }
@@ -107,7 +110,8 @@ func (c *Coordinator) streamErrors(server any, stream grpc.ServerStream, info *g
 func (c *Coordinator) answer(ctx context.Context, method string, began time.Time, err error) error {
 	err = c.toStatus(ctx, method, err)
 	if c.log.IsDebug() {
-		c.log.Debug("call", "method", method, "request", observe.RequestID(ctx), "code", status.Code(err).String(), "took", time.Since(began), "error", err)
+		c.log.Debug("call", "method", method, "request", observe.RequestID(ctx), "code", status.Code(err).String(),
+			"took", time.Since(began), "error", err)
 	}
 	return err
 }
@@ -125,7 +129,8 @@ func (c *Coordinator) toStatus(ctx context.Context, method string, err error) er
 	if c.runCtx.Err() == nil {
 		switch f, _ := errors.AsType[*fault.Error](err); {
 		case f != nil && f.Cause != nil:
-			c.log.Error("a call failed", "method", method, "request", observe.RequestID(ctx), "reason", f.Reason, "error", err, "cause", f.Cause)
+			c.log.Error("a call failed", "method", method, "request", observe.RequestID(ctx), "reason", f.Reason,
+				"error", err, "cause", f.Cause)
 		case status.Code(answer) == codes.Internal, status.Code(answer) == codes.DataLoss:
 			c.log.Error("a call failed", "method", method, "request", observe.RequestID(ctx), "error", err)
 		}
@@ -189,9 +194,11 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 func (c *Coordinator) gauges() observe.Gauges {
 	s := observe.Gauges{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.cfg.UploadBytes}
 	s.JobsRunning, s.JobsQueued, _ = c.jobs.Count("")
-	s.MemoryReservedBytes, s.UploadReservedBytes = c.memory.jobs.Held(), c.memory.uploads.Held()
+	s.MemoryReservedBytes = c.memory.jobs.Held()
+	s.UploadReservedBytes = c.memory.uploads.Held()
 	workers := c.fleet.Workers()
-	s.Ready, s.Silent = fleet.CountIn(workers, fleet.WorkerReady), fleet.CountIn(workers, fleet.WorkerSilent)
+	s.Ready = fleet.CountIn(workers, fleet.WorkerReady)
+	s.Silent = fleet.CountIn(workers, fleet.WorkerSilent)
 	s.Draining = fleet.CountIn(workers, fleet.WorkerDraining)
 	for _, w := range workers {
 		s.Threads += w.Threads

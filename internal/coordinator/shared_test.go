@@ -29,7 +29,8 @@ func TestSharedDatasets(t *testing.T) {
 	if names, err := h.c.blobs.List(t.Context(), ""); err != nil || len(names) != 0 {
 		t.Errorf("blobs %v, %v", names, err)
 	}
-	if loaded, err := h.c.datasets.Load(t.Context(), id); err != nil || loaded != dataset.Dataset(points) || h.c.SharedDataset(id) != loaded {
+	if loaded, err := h.c.datasets.Load(t.Context(), id); err != nil || loaded != dataset.Dataset(points) ||
+		h.c.SharedDataset(id) != loaded {
 		t.Errorf("loaded %v, %v", loaded, err)
 	}
 	canonical, err := dataset.Marshal(points)
@@ -66,7 +67,9 @@ func TestSharedDatasets(t *testing.T) {
 	if _, err := h.datasets.DeleteDataset(t.Context(), &cleavev1.DeleteDatasetRequest{DatasetId: id}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: id}); status.Code(err) != codes.NotFound || h.c.SharedDataset(id) != nil {
+	if _, err := h.datasets.GetDataset(t.Context(),
+		&cleavev1.GetDatasetRequest{DatasetId: id}); status.Code(err) != codes.NotFound ||
+		h.c.SharedDataset(id) != nil {
 		t.Errorf("after it was deleted: %v", err)
 	}
 }

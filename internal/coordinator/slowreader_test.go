@@ -47,7 +47,8 @@ func TestSlowReadersAreDropped(t *testing.T) {
 	for _, detail := range status.Convert(err).Details() {
 		if info, is := detail.(*errdetails.ErrorInfo); is {
 			// The message that was given up may have been sent after all.
-			if last, _ := strconv.ParseUint(info.GetMetadata()["last_sequence"], 10, 32); last != uint64(seen) && last+1 != uint64(seen) {
+			if last, _ := strconv.ParseUint(info.GetMetadata()["last_sequence"], 10, 32); last != uint64(seen) &&
+				last+1 != uint64(seen) {
 				t.Errorf("the coordinator says %d, the last event was %d", last, seen)
 			}
 		}

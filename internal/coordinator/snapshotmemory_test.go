@@ -33,11 +33,15 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 		data dataset.Dataset
 		spec clustering.Spec
 	}{
-		"k-means":        {blobs(testscale.Count(20_000, 60_000), 2, 3), clustering.Spec{K: 3, Restarts: 20, MaxIterations: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}},
-		"many columns":   {blobs(300, 100, 3), clustering.Spec{K: 100, Restarts: 20, MaxIterations: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}},
-		"kernel k-means": {blobs(600, 2, 3), clustering.Spec{K: 3, Restarts: 40, MaxIterations: 30, Algorithm: &kernelkmeans.Options{}}},
-		"eigenvectors":   {blobs(800, 2, 10), clustering.Spec{K: 20, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}}},
-		"auto":           {blobs(1000, 3, 4), clustering.Spec{K: 4, Algorithm: &auto.Options{}}},
+		"k-means": {blobs(testscale.Count(20_000, 60_000), 2, 3), clustering.Spec{K: 3, Restarts: 20,
+			MaxIterations: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}},
+		"many columns": {blobs(300, 100, 3), clustering.Spec{K: 100, Restarts: 20, MaxIterations: 3,
+			Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}},
+		"kernel k-means": {blobs(600, 2, 3), clustering.Spec{K: 3, Restarts: 40, MaxIterations: 30,
+			Algorithm: &kernelkmeans.Options{}}},
+		"eigenvectors": {blobs(800, 2, 10),
+			clustering.Spec{K: 20, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}}},
+		"auto": {blobs(1000, 3, 4), clustering.Spec{K: 4, Algorithm: &auto.Options{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +64,8 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 				look()
 				memory.Ask()
 			})
-			if _, err := locally.Solve(snapshot.With(t.Context(), memory), job.data, job.spec, 2, clustering.NopObserver{}); err != nil {
+			if _, err := locally.Solve(snapshot.With(t.Context(), memory), job.data, job.spec, 2,
+				clustering.NopObserver{}); err != nil {
 				t.Fatal(err)
 			}
 			look()
@@ -81,7 +86,8 @@ func TestJobsReserveMemoryForTheirStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	needed, planned := ready.CoordinatorBytes(), planning.SnapshotBytes(ready.Parts())
+	needed := ready.CoordinatorBytes()
+	planned := planning.SnapshotBytes(ready.Parts())
 	for _, test := range []struct{ memory, reserved, limit int64 }{
 		{0, planned, planning.MaxSnapshotBytes},
 		{needed + 2*planned, planned, planned},
@@ -90,7 +96,8 @@ func TestJobsReserveMemoryForTheirStates(t *testing.T) {
 	} {
 		h.c.problems.MemoryBytes = test.memory
 		if reserved, limit := h.c.problems.SnapshotBytes(ready); reserved != test.reserved || limit != test.limit {
-			t.Errorf("of %d bytes %d are reserved for states, which may have %d; want %d and %d", test.memory, reserved, limit, test.reserved, test.limit)
+			t.Errorf("of %d bytes %d are reserved for states, which may have %d; want %d and %d", test.memory, reserved,
+				limit, test.reserved, test.limit)
 		}
 	}
 	h.c.problems.Snapshots = false

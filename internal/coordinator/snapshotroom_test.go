@@ -40,7 +40,8 @@ func TestSnapshotsDoNotFillTheDisk(t *testing.T) {
 			h := newHarness(t, cfg, scripted(climb.run))
 			id := h.create(spec(h.upload()))
 			h.firstEvents(id, 4)
-			for before := tight.asked.Load(); tight.asked.Load() < before+3; { // the one before has been stored then, or not
+			// the one before has been stored then, or not
+			for before := tight.asked.Load(); tight.asked.Load() < before+3; {
 				climb.offers <- struct{}{}
 			}
 			names, err := blobs.List(t.Context(), records.SnapshotPrefix(id))

@@ -32,7 +32,8 @@ type climber struct {
 }
 
 func (c *climber) run(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-	piece, from := snapshot.Open(ctx, "climb"), 0
+	piece := snapshot.Open(ctx, "climb")
+	from := 0
 	if r := piece.State(); r != nil {
 		from = r.Int()
 	}
@@ -63,7 +64,8 @@ func snapshotFiles(t *testing.T, cfg Config) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files = slices.DeleteFunc(files, func(name string) bool { return !aSnapshot.MatchString(name) }) // those that are being written
+	// those that are being written
+	files = slices.DeleteFunc(files, func(name string) bool { return !aSnapshot.MatchString(name) })
 	slices.SortFunc(files, records.CompareSnapshots)
 	return files
 }
@@ -111,7 +113,9 @@ func TestJobsGoOnFromTheirSnapshots(t *testing.T) {
 		again  bool // it starts over
 	}{
 		{"in order", func(*testing.T, *Config, []string) {}, false},
-		{"the newest is damaged", func(t *testing.T, _ *Config, files []string) { damage(t, files[len(files)-1]) }, false},
+		{"the newest is damaged", func(t *testing.T, _ *Config, files []string) {
+			damage(t, files[len(files)-1])
+		}, false},
 		{"all are damaged", func(t *testing.T, _ *Config, files []string) {
 			for _, file := range files {
 				damage(t, file)
@@ -126,7 +130,8 @@ func TestJobsGoOnFromTheirSnapshots(t *testing.T) {
 			c.change(t, &cfg, snapshotFiles(t, cfg))
 			again := &climber{iterations: 9, from: make(chan int, 1)}
 			h := newHarness(t, cfg, scripted(again.run))
-			if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetLastSequence() != 11 {
+			if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
+				job.GetLastSequence() != 11 {
 				t.Errorf("the job is %v", job)
 			}
 			if from := <-again.from; (from == 0) != c.again {
@@ -166,7 +171,8 @@ func TestProgressWithoutEventsCounts(t *testing.T) {
 	const runs = jobs.MaxAttempts + 2
 	var id string
 	for attempt := range runs {
-		began, stored := make(chan int, 1), make(chan struct{}, 1)
+		began := make(chan int, 1)
+		stored := make(chan struct{}, 1)
 		blobs, err := store.OpenBlobs(t.Context(), filepath.Join(cfg.DataDir, "blobs"))
 		if err != nil {
 			t.Fatal(err)
@@ -281,7 +287,8 @@ func TestUpgradeDuringAJob(t *testing.T) {
 		for _, event := range events {
 			if r := event.GetRevoked(); r != nil {
 				revoked++
-				if !strings.Contains(r.GetMessage(), "of another version or architecture, whose answers have other bits") {
+				if !strings.Contains(r.GetMessage(),
+					"of another version or architecture, whose answers have other bits") {
 					t.Errorf("the events are revoked: %v", r)
 				}
 			}

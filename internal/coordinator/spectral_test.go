@@ -21,7 +21,8 @@ func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
 	// Two rings that are not connected, so that components can be joined.
 	var edges []dataset.Edge
 	for i := range int32(100) {
-		edges = append(edges, dataset.Edge{Source: i, Target: (i + 1) % 100, Weight: 1}, dataset.Edge{Source: 100 + i, Target: 100 + (i+1)%100, Weight: 2})
+		edges = append(edges, dataset.Edge{Source: i, Target: (i + 1) % 100, Weight: 1},
+			dataset.Edge{Source: 100 + i, Target: 100 + (i+1)%100, Weight: 2})
 	}
 	rings, err := dataset.NewGraph(200, edges)
 	if err != nil {
@@ -33,28 +34,38 @@ func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	supervision := &cleavev1.Supervision{Constraints: constraintTable("must 0 7", "must 3 9", "cannot 7 9", "cannot 100 50")}
+	supervision := &cleavev1.Supervision{Constraints: constraintTable("must 0 7", "must 3 9", "cannot 7 9",
+		"cannot 100 50")}
 	for name, c := range map[string]struct {
 		data dataset.Dataset
 		spec *cleavev1.JobSpec
 	}{
-		"spectral":          {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Supervision: supervision, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}},
-		"spectral-learning": {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Supervision: supervision, Algorithm: &cleavev1.JobSpec_SpectralLearning{}}},
-		"constrained":       {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Supervision: supervision, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{}}},
-		"joined": {rings, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Supervision: supervision, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{
-			ConstrainedSpectral: &cleavev1.ConstrainedSpectral{Components: cleavev1.ComponentPolicy_COMPONENT_POLICY_JOIN}}}},
-		"start": {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_SPECTRAL},
-			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
+		"spectral": {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Supervision: supervision,
+			Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}},
+		"spectral-learning": {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Supervision: supervision,
+			Algorithm: &cleavev1.JobSpec_SpectralLearning{}}},
+		"constrained": {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Supervision: supervision,
+			Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{}}},
+		"joined": {rings, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Supervision: supervision,
+			Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{
+				ConstrainedSpectral: &cleavev1.ConstrainedSpectral{
+					Components: cleavev1.ComponentPolicy_COMPONENT_POLICY_JOIN}}}},
+		"start": {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
+			Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_SPECTRAL},
+			Algorithm:      &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
 	} {
 		d, err := wire.SendDataset(t.Context(), h.datasets, name, c.data, wire.UploadStart{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.spec.Data, c.spec.Seed = &cleavev1.JobSpec_DatasetId{DatasetId: d.GetDatasetId()}, 5
+		c.spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: d.GetDatasetId()}
+		c.spec.Seed = 5
 		want := local(t, c.data, c.spec)
 		id := h.create(c.spec)
 		job := h.end(id)
-		if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || math.Float64bits(job.GetObjective()) != math.Float64bits(want.Objective) || job.GetObjectiveName() != want.ObjectiveName {
+		if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
+			math.Float64bits(job.GetObjective()) != math.Float64bits(want.Objective) ||
+			job.GetObjectiveName() != want.ObjectiveName {
 			t.Fatalf("%s: the job is %v, its objective should be %v", name, job, want.Objective)
 		}
 		if !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
@@ -66,7 +77,8 @@ func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
 		if got, err := h.embedding(id); err != nil || !reflect.DeepEqual(got, want.Spectral.Embedding) {
 			t.Errorf("%s: the embedding differs from that of a local run (%v)", name, err)
 		}
-		stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: id, DatasetId: c.spec.GetDatasetId()})
+		stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: id,
+			DatasetId: c.spec.GetDatasetId()})
 		if err == nil {
 			_, err = stream.Recv()
 		}

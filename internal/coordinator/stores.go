@@ -130,8 +130,10 @@ func (c *Coordinator) refuseLeftovers(ctx context.Context) error {
 	if o, err := records.ReadOwner(ctx, c.blobs); err == nil {
 		owner = fmt.Sprintf(" of the cluster %s", o)
 	}
-	return fault.New(fault.DataLoss, "STATE_MISSING", "the state store is empty, but the blob store %s already has %s%s (for example %s). "+
-		"The state that describes them is missing: restore it from a backup, or use another --blobs location to start empty",
+	return fault.New(fault.DataLoss, "STATE_MISSING",
+		"the state store is empty, but the blob store %s already has %s%s (for example %s). "+
+			"The state that describes them is missing: restore it from a backup, or use another --blobs location "+
+			"to start empty",
 		c.cfg.Blobs, text.Plural(len(blobs), "blob"), owner, blobs[0])
 }
 
@@ -152,7 +154,8 @@ const (
 func (c *Coordinator) claim() records.ClusterClaim {
 	claim := records.ClusterClaim{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Where: c.cfg.Blobs,
 		Host: c.advertised(), Now: c.cfg.Now(), Settle: claimSettle}
-	if c.cfg.Stores.Blobs != nil || c.cfg.Blobs == blobsInMemory || c.cfg.Store == storeEmbedded && c.cfg.Blobs == defaultBlobs(c.cfg.DataDir) {
+	if c.cfg.Stores.Blobs != nil || c.cfg.Blobs == blobsInMemory ||
+		c.cfg.Store == storeEmbedded && c.cfg.Blobs == defaultBlobs(c.cfg.DataDir) {
 		claim.Settle = 0 // the data directory is locked
 	}
 	return claim
@@ -198,14 +201,16 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 	}
 	asking, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if _, err := c.blobs.Size(asking, records.SpecBlob(records.JobOfKey(newest[0].Key))); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.blobs.Size(asking, records.SpecBlob(records.JobOfKey(newest[0].Key))); !errors.Is(err,
+		store.ErrNotFound) {
 		return nil
 	}
 	if blobs, err := c.listBlobs(asking); err != nil || len(blobs) > 0 {
 		return nil // a damaged blob is reported when it is read
 	}
-	return fault.New(fault.DataLoss, "BLOBS_MISSING", "the state store has jobs, but the blob store %s is empty: is it the right one, and mounted? "+
-		"Restore it from a backup, or start with another state store", c.cfg.Blobs)
+	return fault.New(fault.DataLoss, "BLOBS_MISSING",
+		"the state store has jobs, but the blob store %s is empty: is it the right one, and mounted? "+
+			"Restore it from a backup, or start with another state store", c.cfg.Blobs)
 }
 
 // smallerCaches is by how much the caches of tables and of rows are smaller than that of data sets.
@@ -214,14 +219,18 @@ const smallerCaches = 4
 // restore restores the configured backup, if there is one, and refuses stores with a part of one.
 func (c *Coordinator) restore(ctx context.Context) error {
 	if c.cfg.Restore == "" {
-		return c.retry(ctx, "the state cannot be read now, trying again", func() error { return backup.Unfinished(ctx, c.state) })
+		return c.retry(ctx, "the state cannot be read now, trying again", func() error {
+			return backup.Unfinished(ctx, c.state)
+		})
 	}
 	c.log.Info("restoring a backup", "file", c.cfg.Restore)
-	head, err := backup.Restore(ctx, c.cfg.Restore, backup.Target{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Claim: c.claim().Make})
+	head, err := backup.Restore(ctx, c.cfg.Restore, backup.Target{State: c.state, Blobs: c.blobs,
+		Commit: c.writer.Commit, Claim: c.claim().Make})
 	if err != nil {
 		return err
 	}
 	c.restored = true
-	c.log.Info("restored a backup", "created", head.Created, "version", head.Version, "revision", head.Revision, "blobs", head.Blobs, "bytes", head.Bytes)
+	c.log.Info("restored a backup", "created", head.Created, "version", head.Version, "revision", head.Revision,
+		"blobs", head.Blobs, "bytes", head.Bytes)
 	return nil
 }

@@ -36,7 +36,8 @@ func TestMissingStateBesideBlobs(t *testing.T) {
 	cfg.Listen = "127.0.0.1:0"
 	for range 2 { // it does not get used to it
 		_, err := New(t.Context(), cfg)
-		if !fault.Is(err, "STATE_MISSING") || !strings.Contains(err.Error(), "1 blob") || !strings.Contains(err.Error(), cfg.DataDir) {
+		if !fault.Is(err, "STATE_MISSING") || !strings.Contains(err.Error(), "1 blob") ||
+			!strings.Contains(err.Error(), cfg.DataDir) {
 			t.Fatalf("got %v", err)
 		}
 	}
@@ -49,13 +50,15 @@ func TestStateOfANewerVersion(t *testing.T) {
 	cfg := durableConfig(t)
 	h := newHarness(t, cfg, scripted(steps(1)))
 	h.upload()
-	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey, Value: []byte("3")}}}); err != nil {
+	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey, Value: []byte("3")}}}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	h.close()
 	cfg.Listen = "127.0.0.1:0"
 	for range 2 {
-		if _, err := New(t.Context(), cfg); !fault.Is(err, "NEWER_STATE") || !strings.Contains(err.Error(), `its layout is "3", but this version knows layouts up to 2`) {
+		if _, err := New(t.Context(), cfg); !fault.Is(err, "NEWER_STATE") ||
+			!strings.Contains(err.Error(), `its layout is "3", but this version knows layouts up to 2`) {
 			t.Fatalf("got %v", err)
 		}
 	}
@@ -91,12 +94,16 @@ func TestMissingBlobsBesideState(t *testing.T) {
 func TestBlobsOfAnUnfinishedUpload(t *testing.T) {
 	cfg := durableConfig(t)
 	h := newHarness(t, cfg, scripted(steps(1)))
-	if err := h.c.blobs.Put(t.Context(), "datasets/1/2", func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
+	if err := h.c.blobs.Put(t.Context(), "datasets/1/2", func(w io.Writer) error {
+		_, err := w.Write([]byte("x"))
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	temporary := filepath.Join(cfg.DataDir, "blobs", "datasets", "1", "3.sealed.17ab.tmp")
 	before := time.Now().Add(-time.Second)
-	if err := errors.Join(os.WriteFile(temporary, make([]byte, 100), 0o600), os.Chtimes(temporary, before, before)); err != nil {
+	if err := errors.Join(os.WriteFile(temporary, make([]byte, 100), 0o600),
+		os.Chtimes(temporary, before, before)); err != nil {
 		t.Fatal(err)
 	}
 	h.crash()
@@ -168,7 +175,8 @@ func (lostTerm) Lost() <-chan struct{} {
 	return lost
 }
 
-// A coordinator whose store cannot go on ends, and says why. If the store does not answer, another coordinator may lead.
+// A coordinator whose store cannot go on ends, and says why. If the store does not answer, another coordinator may
+// lead.
 func TestServeEndsWithTheStore(t *testing.T) {
 	failed := fault.New(fault.Unavailable, "STORE_FAILED", "no space is left").Because(store.ErrClosed)
 	for err, want := range map[error]error{
@@ -182,7 +190,8 @@ func TestServeEndsWithTheStore(t *testing.T) {
 		if open != nil {
 			t.Fatal(open)
 		}
-		c.term, c.state = lostTerm{c.term}, failingState{c.state, err}
+		c.term = lostTerm{c.term}
+		c.state = failingState{c.state, err}
 		c.writer.State = c.state
 		if got := c.Serve(t.Context()); !errors.Is(got, want) {
 			t.Errorf("%v: serving ended with %v", err, got)
@@ -194,7 +203,8 @@ func TestServeEndsWithTheStore(t *testing.T) {
 type hiddenBlobs struct{ store.Blobs }
 
 func (hiddenBlobs) List(context.Context, string) ([]string, error) {
-	return nil, fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the log of the coordinator has more").Because(errors.New("no such host"))
+	return nil, fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the log of the coordinator has more").Because(
+		errors.New("no such host"))
 }
 
 // A coordinator that cannot start says why: its message leaves that to the log.
@@ -205,9 +215,11 @@ func TestTheLogSaysWhyTheStoresCannotBeUsed(t *testing.T) {
 	}
 	var out strings.Builder
 	cfg := testConfig()
-	cfg.Listen, cfg.Stores = "127.0.0.1:0", Stores{State: store.NewMemory(), Blobs: hiddenBlobs{blobs}}
+	cfg.Listen = "127.0.0.1:0"
+	cfg.Stores = Stores{State: store.NewMemory(), Blobs: hiddenBlobs{blobs}}
 	cfg.Logger = hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Error})
-	if _, err := New(t.Context(), cfg); !fault.Is(err, "BLOBS_UNAVAILABLE") || !strings.Contains(out.String(), "no such host") {
+	if _, err := New(t.Context(), cfg); !fault.Is(err, "BLOBS_UNAVAILABLE") ||
+		!strings.Contains(out.String(), "no such host") {
 		t.Errorf("%v, and the log has %q", err, out.String())
 	}
 }

@@ -54,7 +54,9 @@ func (h *harness) storeTable(t *table.Table) string {
 
 // namedPairs is a table of constraints between ids.
 func namedPairs(t testing.TB, pairs ...[3]string) *cleavev1.TableInput {
-	i, j, kind := table.Column{Name: "i", Type: table.Text}, table.Column{Name: "j", Type: table.Text}, table.Column{Name: "kind", Type: table.Text}
+	i := table.Column{Name: "i", Type: table.Text}
+	j := table.Column{Name: "j", Type: table.Text}
+	kind := table.Column{Name: "kind", Type: table.Text}
 	for _, p := range pairs {
 		i.Texts, j.Texts, kind.Texts = append(i.Texts, p[1]), append(j.Texts, p[2]), append(kind.Texts, p[0])
 	}
@@ -84,7 +86,8 @@ func TestJobsOnTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows := made.Rows()
-		pairs := namedPairs(t, [3]string{"must", made.IDs[0], made.IDs[3]}, [3]string{"cannot", made.IDs[9], made.IDs[1]}, [3]string{"cannot", made.IDs[6], made.IDs[2]})
+		pairs := namedPairs(t, [3]string{"must", made.IDs[0], made.IDs[3]}, [3]string{"cannot", made.IDs[9],
+			made.IDs[1]}, [3]string{"cannot", made.IDs[6], made.IDs[2]})
 		named, err := wire.TableRows(pairs.GetInline())
 		if err != nil {
 			t.Fatal(err)
@@ -97,11 +100,15 @@ func TestJobsOnTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 4, Scale: cleavev1.Scale_SCALE_NONE, Supervision: &cleavev1.Supervision{Constraints: wire.InlineTable(numbered)},
-			Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("points", scaled)}}
+		s := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 4, Scale: cleavev1.Scale_SCALE_NONE,
+			Supervision: &cleavev1.Supervision{Constraints: wire.InlineTable(numbered)},
+			Algorithm:   &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}},
+			Data:        &cleavev1.JobSpec_DatasetId{DatasetId: h.send("points", scaled)}}
 		plain := h.create(s)
 		h.end(plain)
-		s.Data, s.Scale, s.Supervision = &cleavev1.JobSpec_Table{Table: spec}, cleavev1.Scale_SCALE_ZSCORE, &cleavev1.Supervision{Constraints: pairs}
+		s.Data = &cleavev1.JobSpec_Table{Table: spec}
+		s.Scale = cleavev1.Scale_SCALE_ZSCORE
+		s.Supervision = &cleavev1.Supervision{Constraints: pairs}
 		job := h.create(s)
 		if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			t.Fatal(ended)
@@ -109,11 +116,14 @@ func TestJobsOnTables(t *testing.T) {
 		if !slices.Equal(h.labels(job), h.labels(plain)) {
 			t.Error("the labels differ")
 		}
-		got, want := h.result(job), h.result(plain)
-		if got.GetObjective() != want.GetObjective() || got.GetConstraints().String() != want.GetConstraints().String() {
+		got := h.result(job)
+		want := h.result(plain)
+		if got.GetObjective() != want.GetObjective() ||
+			got.GetConstraints().String() != want.GetConstraints().String() {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		if got.GetRecipe().GetIdColumn() != "id" || len(got.GetRecipe().GetFeatures()) != 3 || int(got.GetDroppedRows()) != 120-made.Points.N {
+		if got.GetRecipe().GetIdColumn() != "id" || len(got.GetRecipe().GetFeatures()) != 3 ||
+			int(got.GetDroppedRows()) != 120-made.Points.N {
 			t.Errorf("got the recipe %v without %d rows", got.GetRecipe(), got.GetDroppedRows())
 		}
 		if len(said) == 0 || len(got.GetWarnings()) < len(said) || got.GetWarnings()[0].GetMessage() != said[0] {
@@ -123,7 +133,8 @@ func TestJobsOnTables(t *testing.T) {
 		if events[0].GetNotice().GetMessage() != said[0] {
 			t.Errorf("the first event is %v", events[0])
 		}
-		if _, err := h.tables().DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: spec.GetTableId()}); err != nil {
+		if _, err := h.tables().DeleteTable(t.Context(),
+			&cleavev1.DeleteTableRequest{TableId: spec.GetTableId()}); err != nil {
 			t.Fatal(err)
 		}
 		h.checkRows(job, rows)
@@ -149,7 +160,8 @@ func TestRowsOfLabelsAreReadOnce(t *testing.T) {
 	h := newHarness(t, testConfig(), jobs.RealEngine())
 	defer h.startWorker("a")()
 	all := plants(t, 60)
-	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(all)}},
+	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
+		Data:      &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(all)}},
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
 	h.end(job)
 	counted := &partBlobs{Blobs: h.c.blobs, part: "/tablerows"}
@@ -225,9 +237,11 @@ func TestNewRowsOfATable(t *testing.T) {
 	again := h.storeTable(other)
 	for name, s := range map[string]*cleavev1.JobSpec{
 		"centroids": {Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}},
-		"kernel":    {Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}, Scale: cleavev1.Scale_SCALE_ZSCORE},
+		"kernel": {Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}},
+			Scale: cleavev1.Scale_SCALE_ZSCORE},
 	} {
-		s.Clusters, s.Data = &cleavev1.JobSpec_K{K: 3}, &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}
+		s.Clusters = &cleavev1.JobSpec_K{K: 3}
+		s.Data = &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}
 		job := h.create(s)
 		h.end(job)
 		stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job, TableId: again})
@@ -244,30 +258,36 @@ func TestNewRowsOfATable(t *testing.T) {
 			t.Errorf("%s: %v, %q, %v", name, labels, ids, err)
 		}
 	}
-	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
+	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
+		Data:      &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}},
+		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
 	h.end(job)
 	predict := func(columns ...table.Column) (*cleavev1.PredictJobResponse, error) {
 		fresh, err := table.New(columns)
 		if err != nil {
 			t.Fatal(err)
 		}
-		stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job, TableId: h.storeTable(fresh)})
+		stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job,
+			TableId: h.storeTable(fresh)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return stream.Recv()
 	}
-	height, petals := table.Column{Name: "height", Type: table.Integer, Integers: []int64{20}}, table.Column{Name: "petals", Type: table.Integer, Integers: []int64{7}}
+	height := table.Column{Name: "height", Type: table.Integer, Integers: []int64{20}}
+	petals := table.Column{Name: "petals", Type: table.Integer, Integers: []int64{7}}
 	_, err = predict(height, petals)
 	wantError(t, err, codes.InvalidArgument, "UNKNOWN_COLUMN")
 	if !strings.Contains(err.Error(), `"color"`) {
 		t.Error(err)
 	}
 	answer, err := predict(height, petals, table.Column{Name: "color", Type: table.Text, Texts: []string{"green"}})
-	if err != nil || len(answer.GetLabels()) != 1 || len(answer.GetNotices()) != 1 || !strings.Contains(answer.GetNotices()[0].GetMessage(), `"green"`) {
+	if err != nil || len(answer.GetLabels()) != 1 || len(answer.GetNotices()) != 1 ||
+		!strings.Contains(answer.GetNotices()[0].GetMessage(), `"green"`) {
 		t.Errorf("a color that nobody knew: %v, %v", answer, err)
 	}
-	plain := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.upload()}, Clusters: &cleavev1.JobSpec_K{K: 2}})
+	plain := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.upload()},
+		Clusters: &cleavev1.JobSpec_K{K: 2}})
 	h.end(plain)
 	stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: plain, TableId: id})
 	if err != nil {
@@ -285,7 +305,8 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 	id := h.storeTable(all)
 	large := h.storeTable(plants(t, 101))
 	seeds := func(ids ...string) *cleavev1.Supervision {
-		made, err := table.New([]table.Column{{Name: "index", Type: table.Text, Texts: ids}, {Name: "label", Type: table.Integer, Integers: make([]int64, len(ids))}})
+		made, err := table.New([]table.Column{{Name: "index", Type: table.Text, Texts: ids},
+			{Name: "label", Type: table.Integer, Integers: make([]int64, len(ids))}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,16 +319,35 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"nothing":           {&cleavev1.JobSpec{}, codes.InvalidArgument, "FIELD_REQUIRED", "spec.table"},
-		"no id":             {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{}}}, codes.InvalidArgument, "FIELD_REQUIRED", "table_id"},
-		"no table":          {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: "00"}}}, codes.NotFound, "TABLE_NOT_FOUND", "00"},
-		"too many rows":     {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: large}}}, codes.ResourceExhausted, "TOO_MANY_ROWS", "101"},
-		"no such column":    {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colors"}}}}, codes.InvalidArgument, "UNKNOWN_COLUMN", `did you mean "color"`},
-		"gaps":              {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Missing: cleavev1.MissingPolicy_MISSING_POLICY_ERROR}}}, codes.InvalidArgument, "MISSING_VALUE", `row 9, column "height"`},
-		"an unknown policy": {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Missing: 77}}}, codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "spec.table.missing"},
-		"an unknown id": {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}, Supervision: seeds(known, known+"x")}, codes.InvalidArgument, "UNKNOWN_ID",
-			fmt.Sprintf(`row 1, column "index": the data has no row with the id %q; did you mean %q?`, known+"x", known)},
-		"ids without a column of them": {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"id"}}}, Supervision: seeds(known)}, codes.InvalidArgument, "UNKNOWN_ID", "numbered from 0"},
+		"nothing": {&cleavev1.JobSpec{}, codes.InvalidArgument, "FIELD_REQUIRED", "spec.table"},
+		"no id": {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{}}},
+			codes.InvalidArgument, "FIELD_REQUIRED", "table_id"},
+		"no table": {
+			&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: "00"}}},
+			codes.NotFound, "TABLE_NOT_FOUND", "00"},
+		"too many rows": {
+			&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: large}}},
+			codes.ResourceExhausted, "TOO_MANY_ROWS", "101"},
+		"no such column": {
+			&cleavev1.JobSpec{
+				Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colors"}}}},
+			codes.InvalidArgument, "UNKNOWN_COLUMN", `did you mean "color"`},
+		"gaps": {
+			&cleavev1.JobSpec{
+				Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id,
+					Missing: cleavev1.MissingPolicy_MISSING_POLICY_ERROR}}}, codes.InvalidArgument, "MISSING_VALUE",
+			`row 9, column "height"`},
+		"an unknown policy": {
+			&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Missing: 77}}},
+			codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "spec.table.missing"},
+		"an unknown id": {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}},
+			Supervision: seeds(known, known+"x")}, codes.InvalidArgument, "UNKNOWN_ID",
+			fmt.Sprintf(`row 1, column "index": the data has no row with the id %q; did you mean %q?`,
+				known+"x", known)},
+		"ids without a column of them": {
+			&cleavev1.JobSpec{
+				Data:        &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"id"}}},
+				Supervision: seeds(known)}, codes.InvalidArgument, "UNKNOWN_ID", "numbered from 0"},
 	} {
 		c.spec.Clusters = &cleavev1.JobSpec_K{K: 2}
 		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: c.spec})
@@ -316,7 +356,9 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	plan, err := h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colors"}}}}})
+	plan, err := h.jobs.PlanJob(t.Context(),
+		&cleavev1.PlanJobRequest{Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2},
+			Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colors"}}}}})
 	wantError(t, err, codes.InvalidArgument, "UNKNOWN_COLUMN")
 	if plan != nil {
 		t.Error(plan)
@@ -328,7 +370,8 @@ func TestTablesOfPointsInUse(t *testing.T) {
 	g := newBarrier()
 	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.storeTable(plants(t, 12))
-	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}})
+	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2},
+		Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}})
 	<-g.entered
 	_, err := h.tables().DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: id})
 	wantError(t, err, codes.FailedPrecondition, "TABLE_IN_USE")

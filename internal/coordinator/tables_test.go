@@ -19,7 +19,8 @@ import (
 
 // constraintTable is a table of constraints such as "must 0 7".
 func constraintTable(list ...string) *cleavev1.TableInput {
-	columns := []table.Column{{Name: "i", Type: table.Integer}, {Name: "j", Type: table.Integer}, {Name: "kind", Type: table.Text}}
+	columns := []table.Column{{Name: "i", Type: table.Integer}, {Name: "j", Type: table.Integer},
+		{Name: "kind", Type: table.Text}}
 	for _, text := range list {
 		var kind string
 		var i, j int64
@@ -63,7 +64,8 @@ func (h *harness) tables() cleavev1.TableServiceClient { return cleavev1.NewTabl
 
 func TestTables(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
-	tables, ctx := h.tables(), t.Context()
+	tables := h.tables()
+	ctx := t.Context()
 	var ids []string
 	for _, kind := range []string{"must 0 1", "cannot 0 1", "must 1 2"} {
 		input := h.store(constraintTable(kind))
@@ -76,8 +78,10 @@ func TestTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := got.GetTable(); d.GetTableId() != ids[0] || d.GetRows() != 1 || d.GetDisplayName() != "some" || d.GetCreateTime() == nil || d.GetBytes() == 0 ||
-		len(d.GetColumns()) != 3 || d.GetColumns()[2].GetName() != "kind" || d.GetColumns()[2].GetType() != cleavev1.ColumnType_COLUMN_TYPE_TEXT {
+	if d := got.GetTable(); d.GetTableId() != ids[0] || d.GetRows() != 1 || d.GetDisplayName() != "some" ||
+		d.GetCreateTime() == nil || d.GetBytes() == 0 ||
+		len(d.GetColumns()) != 3 || d.GetColumns()[2].GetName() != "kind" ||
+		d.GetColumns()[2].GetType() != cleavev1.ColumnType_COLUMN_TYPE_TEXT {
 		t.Errorf("described as %v", d)
 	}
 	var listed []string
@@ -102,7 +106,8 @@ func TestTables(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: ids[0]}); status.Code(err) != codes.NotFound || reason(err) != "TABLE_NOT_FOUND" {
+	if _, err := tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: ids[0]}); status.Code(err) != codes.NotFound ||
+		reason(err) != "TABLE_NOT_FOUND" {
 		t.Errorf("a table that was deleted: %v", err)
 	}
 	blobs, err := h.c.blobs.List(ctx, "tables/")
@@ -124,7 +129,8 @@ func TestTablesInUse(t *testing.T) {
 	within(t, g.entered, "the run")
 	refused := func(h *harness) {
 		t.Helper()
-		if _, err := h.tables().DeleteTable(t.Context(), used); status.Code(err) != codes.FailedPrecondition || reason(err) != "TABLE_IN_USE" {
+		if _, err := h.tables().DeleteTable(t.Context(), used); status.Code(err) != codes.FailedPrecondition ||
+			reason(err) != "TABLE_IN_USE" {
 			t.Errorf("a table in use: %v", err)
 		}
 	}
@@ -168,7 +174,8 @@ func TestTablesInlineAndByID(t *testing.T) {
 		var all [][]uint32
 		for _, byID := range []bool{false, true, true} {
 			s := vectorSpecs(data)["cop-kmeans"]
-			s.Clusters, s.Supervision.Constraints = &cleavev1.JobSpec_K{K: 2}, constraintTable("must 0 3", "cannot 0 1")
+			s.Clusters = &cleavev1.JobSpec_K{K: 2}
+			s.Supervision.Constraints = constraintTable("must 0 3", "cannot 0 1")
 			if byID {
 				s.Supervision.Constraints = h.store(s.Supervision.Constraints)
 			}
@@ -176,7 +183,8 @@ func TestTablesInlineAndByID(t *testing.T) {
 			h.end(id)
 			all = append(all, h.labels(id))
 		}
-		if !slices.Equal(all[0], all[1]) || !slices.Equal(all[0], all[2]) || all[0][0] != all[0][3] || all[0][0] == all[0][1] {
+		if !slices.Equal(all[0], all[1]) || !slices.Equal(all[0], all[2]) || all[0][0] != all[0][3] ||
+			all[0][0] == all[0][1] {
 			t.Errorf("the labels are %v", all)
 		}
 	}

@@ -25,17 +25,22 @@ func TestRangeAndScoresOfTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 4}}, Seed: 4, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("points", made.Points)}}
+	s := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 4}}, Seed: 4,
+		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}},
+		Data:      &cleavev1.JobSpec_DatasetId{DatasetId: h.send("points", made.Points)}}
 	plain := h.create(s)
 	h.end(plain)
-	s.Data = &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(all), Missing: cleavev1.MissingPolicy_MISSING_POLICY_DROP, Ignore: []string{"color"}}}
+	s.Data = &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(all),
+		Missing: cleavev1.MissingPolicy_MISSING_POLICY_DROP, Ignore: []string{"color"}}}
 	job := h.create(s)
 	if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Fatal(ended)
 	}
 	h.checkRows(job, made.Rows())
-	got, want := h.rowScores(job), h.rowScores(plain)
-	if !slices.Equal(got.Distance, want.Distance) || !slices.Equal(got.Margin, want.Margin) || !slices.Equal(got.Confidence, want.Confidence) {
+	got := h.rowScores(job)
+	want := h.rowScores(plain)
+	if !slices.Equal(got.Distance, want.Distance) || !slices.Equal(got.Margin, want.Margin) ||
+		!slices.Equal(got.Confidence, want.Confidence) {
 		t.Error("the scores differ")
 	}
 	var ids []string
@@ -53,13 +58,16 @@ func TestRangeAndScoresOfTables(t *testing.T) {
 	}); err != nil || len(clusters) != 4 || len(ids) != made.Points.N || ids[9] != made.IDs[made.Kept[9]] {
 		t.Errorf("%d clusters, %d ids, %v", len(clusters), len(ids), err)
 	}
-	fresh, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job, TableId: s.GetTable().GetTableId()})
+	fresh, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job,
+		TableId: s.GetTable().GetTableId()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	part, err := fresh.Recv()
-	if err != nil || !slices.Equal(part.GetDistances(), got.Distance) || len(part.GetMargins()) != made.Points.N || len(part.GetIds()) != made.Points.N {
-		t.Errorf("%v: %d distances, %d margins, %d ids", err, len(part.GetDistances()), len(part.GetMargins()), len(part.GetIds()))
+	if err != nil || !slices.Equal(part.GetDistances(), got.Distance) || len(part.GetMargins()) != made.Points.N ||
+		len(part.GetIds()) != made.Points.N {
+		t.Errorf("%v: %d distances, %d margins, %d ids", err, len(part.GetDistances()), len(part.GetMargins()),
+			len(part.GetIds()))
 	}
 }
 

@@ -21,7 +21,8 @@ func limited(s *cleavev1.JobSpec, limit time.Duration) *cleavev1.CreateJobReques
 
 func wantTimeLimit(t *testing.T, job *cleavev1.Job, message string) {
 	t.Helper()
-	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetStopReason() != cleavev1.StopReason_STOP_REASON_TIME_LIMIT || job.GetStatusMessage() != message {
+	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED ||
+		job.GetStopReason() != cleavev1.StopReason_STOP_REASON_TIME_LIMIT || job.GetStatusMessage() != message {
 		t.Errorf("the job is %v", job)
 	}
 }
@@ -78,21 +79,24 @@ func (h *harness) firstProgress(id string) {
 
 // A run that is done when its time is up has succeeded.
 func TestTimeLimitOfARunThatIsDone(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-		<-ctx.Done()
-		return steps(2)(ctx, o)
-	}))
-	if job := h.end(h.submit(limited(spec(h.upload()), 20*time.Millisecond))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+	h := newHarness(t, testConfig(),
+		scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+			<-ctx.Done()
+			return steps(2)(ctx, o)
+		}))
+	if job := h.end(h.submit(limited(spec(h.upload()), 20*time.Millisecond))); job.GetState() !=
+		cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("the job is %v", job)
 	}
 }
 
 // A run that is done when its time is up has succeeded, too, if it is still being compared with the default algorithm.
 func TestTimeLimitDuringTheComparison(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-		<-ctx.Done()
-		return steps(2)(ctx, o)
-	}))
+	h := newHarness(t, testConfig(),
+		scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+			<-ctx.Done()
+			return steps(2)(ctx, o)
+		}))
 	var values []float64
 	var seeds [][2]int32
 	for row := range int32(24) {
@@ -106,7 +110,8 @@ func TestTimeLimitDuringTheComparison(t *testing.T) {
 	s := spec(h.send("line", points))
 	s.Supervision = &cleavev1.Supervision{Seeds: seedTable(seeds...)}
 	job := h.end(h.submit(limited(s, 20*time.Millisecond)))
-	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
+	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
+		job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
 		t.Errorf("the job is %v", job)
 	}
 }
@@ -116,11 +121,13 @@ func TestTimeLimitsThatAreRefused(t *testing.T) {
 	cfg.Limits.MaxTime = time.Minute
 	h := newHarness(t, cfg, scripted(steps(1)))
 	data := h.upload()
-	for limit, why := range map[time.Duration]string{0: "INVALID_TIME_LIMIT", -1: "INVALID_TIME_LIMIT", time.Hour: "TIME_LIMIT_TOO_LONG"} {
+	for limit, why := range map[time.Duration]string{0: "INVALID_TIME_LIMIT", -1: "INVALID_TIME_LIMIT",
+		time.Hour: "TIME_LIMIT_TOO_LONG"} {
 		_, err := h.jobs.CreateJob(t.Context(), limited(spec(data), limit))
 		wantError(t, err, codes.InvalidArgument, why)
 	}
-	if job := h.job(h.create(spec(data))); job.GetTimeLimit().AsDuration() != time.Minute { // without a default, the longest
+	// without a default, the longest
+	if job := h.job(h.create(spec(data))); job.GetTimeLimit().AsDuration() != time.Minute {
 		t.Errorf("a job that asks for nothing is %v", job)
 	}
 }

@@ -26,8 +26,10 @@ func (h *harness) beginUpload(rows, values int) datasetUpload {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	header := &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint32(rows), Columns: 1}}}
-	if err := stream.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
+	header := &cleavev1.DatasetHeader{
+		Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint32(rows), Columns: 1}}}
+	if err := stream.Send(&cleavev1.CreateDatasetRequest{
+		Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
 		h.t.Fatal(err)
 	}
 	part := &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: make([]float64, values)}}
@@ -98,7 +100,10 @@ func uploadOfThreeParts(t *testing.T) (messages []*cleavev1.CreateDatasetRequest
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = wire.Parts("noise", points, wire.UploadStart{}, func(m *cleavev1.CreateDatasetRequest) error { messages = append(messages, m); return nil })
+	err = wire.Parts("noise", points, wire.UploadStart{}, func(m *cleavev1.CreateDatasetRequest) error {
+		messages = append(messages, m)
+		return nil
+	})
 	if err != nil || len(messages) != 4 {
 		t.Fatalf("%d messages, %v", len(messages), err)
 	}
@@ -111,19 +116,21 @@ func TestUploadsGoOn(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	parts, whole := uploadOfThreeParts(t)
 	header := parts[0].GetHeader()
-	send := func(parts ...*cleavev1.CreateDatasetRequest) (stream grpc.ClientStreamingClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse], leave func()) {
-		ctx, leave := context.WithCancel(t.Context())
-		stream, err := h.datasets.CreateDataset(ctx)
-		for _, part := range parts {
-			if err == nil {
-				err = stream.Send(part)
+	send :=
+		func(parts ...*cleavev1.CreateDatasetRequest) (stream grpc.ClientStreamingClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse],
+			leave func()) {
+			ctx, leave := context.WithCancel(t.Context())
+			stream, err := h.datasets.CreateDataset(ctx)
+			for _, part := range parts {
+				if err == nil {
+					err = stream.Send(part)
+				}
 			}
+			if err != nil && !errors.Is(err, io.EOF) {
+				t.Fatal(err)
+			}
+			return stream, leave
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			t.Fatal(err)
-		}
-		return stream, leave
-	}
 	arrived := func() (uint32, error) {
 		response, err := h.datasets.GetUpload(t.Context(), &cleavev1.GetUploadRequest{UploadId: "nightly"})
 		return response.GetParts(), err
@@ -175,7 +182,8 @@ func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 	header := parts[0].GetHeader()
 	begin := func(parts ...*cleavev1.CreateDatasetRequest) (leave func()) {
 		t.Helper()
-		before, sent := h.c.memory.uploads.Held(), 0
+		before := h.c.memory.uploads.Held()
+		sent := 0
 		for _, part := range parts {
 			sent += datasets.HeldPerByte * int(wire.MemoryOf(part))
 		}

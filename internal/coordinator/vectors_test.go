@@ -20,19 +20,29 @@ func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
 	seeds := seedTable([2]int32{1, 0}, [2]int32{20, 1}, [2]int32{30, 2}, [2]int32{41, 3}, [2]int32{77, 3})
 	constraints := constraintTable("must 0 7", "must 3 9", "cannot 7 9", "cannot 100 200")
 	specs := map[string]*cleavev1.JobSpec{
-		"kmeans":             {Restarts: 3, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}},
-		"spherical":          {Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{Geometry: cleavev1.Geometry_GEOMETRY_SPHERICAL}}},
-		"seeded-kmeans":      {Supervision: &cleavev1.Supervision{Seeds: seeds}, Algorithm: &cleavev1.JobSpec_SeededKmeans{SeededKmeans: &cleavev1.SeededKmeans{}}},
-		"constrained-kmeans": {Supervision: &cleavev1.Supervision{Seeds: seeds}, Algorithm: &cleavev1.JobSpec_ConstrainedKmeans{ConstrainedKmeans: &cleavev1.ConstrainedKmeans{}}},
-		"cop-kmeans":         {Supervision: &cleavev1.Supervision{Constraints: constraints}, Algorithm: &cleavev1.JobSpec_CopKmeans{CopKmeans: &cleavev1.CopKmeans{}}},
-		"pc-kmeans":          {Supervision: &cleavev1.Supervision{Constraints: constraints}, Algorithm: &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}},
-		"m-kmeans":           {Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
+		"kmeans": {Restarts: 3, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}},
+		"spherical": {
+			Algorithm: &cleavev1.JobSpec_Kmeans{
+				Kmeans: &cleavev1.Kmeans{Geometry: cleavev1.Geometry_GEOMETRY_SPHERICAL}}},
+		"seeded-kmeans": {Supervision: &cleavev1.Supervision{Seeds: seeds},
+			Algorithm: &cleavev1.JobSpec_SeededKmeans{SeededKmeans: &cleavev1.SeededKmeans{}}},
+		"constrained-kmeans": {Supervision: &cleavev1.Supervision{Seeds: seeds},
+			Algorithm: &cleavev1.JobSpec_ConstrainedKmeans{ConstrainedKmeans: &cleavev1.ConstrainedKmeans{}}},
+		"cop-kmeans": {Supervision: &cleavev1.Supervision{Constraints: constraints},
+			Algorithm: &cleavev1.JobSpec_CopKmeans{CopKmeans: &cleavev1.CopKmeans{}}},
+		"pc-kmeans": {Supervision: &cleavev1.Supervision{Constraints: constraints},
+			Algorithm: &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}},
+		"m-kmeans": {Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
 		"mpc-kmeans": {Supervision: &cleavev1.Supervision{Constraints: constraints},
-			Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{Metric: cleavev1.Metric_METRIC_FULL}}},
-		"hmrf-kmeans": {Supervision: &cleavev1.Supervision{Constraints: constraints}, Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}}},
+			Algorithm: &cleavev1.JobSpec_MpcKmeans{
+				MpcKmeans: &cleavev1.MpcKmeans{Metric: cleavev1.Metric_METRIC_FULL}}},
+		"hmrf-kmeans": {Supervision: &cleavev1.Supervision{Constraints: constraints},
+			Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}}},
 	}
 	for _, s := range specs {
-		s.Data, s.Clusters, s.Seed = &cleavev1.JobSpec_DatasetId{DatasetId: dataset}, &cleavev1.JobSpec_K{K: 4}, 5
+		s.Data = &cleavev1.JobSpec_DatasetId{DatasetId: dataset}
+		s.Clusters = &cleavev1.JobSpec_K{K: 4}
+		s.Seed = 5
 	}
 	return specs
 }
@@ -55,24 +65,29 @@ func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
 		want := local(t, points, s)
 		id := h.create(s)
 		job := h.end(id)
-		if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || math.Float64bits(job.GetObjective()) != math.Float64bits(want.Objective) || job.GetObjectiveName() != want.ObjectiveName {
+		if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
+			math.Float64bits(job.GetObjective()) != math.Float64bits(want.Objective) ||
+			job.GetObjectiveName() != want.ObjectiveName {
 			t.Fatalf("%s: the job is %v, its objective should be %v", name, job, want.Objective)
 		}
 		if !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
 			t.Errorf("%s: the labels differ from those of a local run", name)
 		}
-		if got, err := h.model(id); err != nil || !slices.Equal(got.Centroids, want.Model.Centroids) || !reflect.DeepEqual(got.Metric.Values(), want.Model.Metric.Values()) {
+		if got, err := h.model(id); err != nil || !slices.Equal(got.Centroids, want.Model.Centroids) ||
+			!reflect.DeepEqual(got.Metric.Values(), want.Model.Metric.Values()) {
 			t.Errorf("%s: the model is %v, want %v: %v", name, got, want.Model, err)
 		}
 		response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, history := response.GetResult().GetHistory(), wire.ResultProto(want).GetHistory(); len(got) != len(history) || got[0].String() != history[0].String() {
+		if got, history := response.GetResult().GetHistory(),
+			wire.ResultProto(want).GetHistory(); len(got) != len(history) || got[0].String() != history[0].String() {
 			t.Errorf("%s: the history is %v, want %v", name, got, history)
 		}
 		p := response.GetResult().GetPlan()
-		if p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_VECTORS || p.GetStoredTiles() != 19 || p.GetTiles() != 19 || p.GetComputedTiles() != 0 || p.GetWorkers() != 2 || p.GetTileBytes() < 300*3*8 {
+		if p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_VECTORS || p.GetStoredTiles() != 19 ||
+			p.GetTiles() != 19 || p.GetComputedTiles() != 0 || p.GetWorkers() != 2 || p.GetTileBytes() < 300*3*8 {
 			t.Errorf("%s: it was held as %v", name, p)
 		}
 	}
@@ -80,7 +95,8 @@ func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
 
 func TestPlanJobOfVectors(t *testing.T) {
 	h := newHarness(t, testConfig(), jobs.RealEngine())
-	points, err := dataset.NewSparsePoints(40, 7, oneEntryPerRow(40), make([]int32, 40), slices.Repeat([]float64{2}, 40))
+	points, err := dataset.NewSparsePoints(40, 7, oneEntryPerRow(40), make([]int32, 40),
+		slices.Repeat([]float64{2}, 40))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +125,8 @@ func TestPlanJobOfVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := h.plan(s)
-	if err != nil || p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_SPARSE_VECTORS || p.GetStoredTiles() != 3 || p.GetPasses() < 3 || p.GetPredictedTime().AsDuration() <= 0 || p.GetExplanation() == "" {
+	if err != nil || p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_SPARSE_VECTORS || p.GetStoredTiles() != 3 ||
+		p.GetPasses() < 3 || p.GetPredictedTime().AsDuration() <= 0 || p.GetExplanation() == "" {
 		t.Errorf("planned is %v, %v", p, err)
 	}
 	for _, share := range p.GetShares() {

@@ -53,7 +53,8 @@ func newReceiver(t *testing.T) *receiver {
 
 // allowing is the configuration of a coordinator that may notify a receiver.
 func allowing(t *testing.T, r *receiver) (Config, []byte) {
-	cfg, key := testConfig(), []byte("a key of at least twenty-four bytes")
+	cfg := testConfig()
+	key := []byte("a key of at least twenty-four bytes")
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte("whsec_"+base64.StdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -82,7 +83,8 @@ func TestNotifications(t *testing.T) {
 		}
 		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(n.header.Get("Webhook-Id") + "." + n.header.Get("Webhook-Timestamp") + "." + n.body))
-		if want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)); n.header.Get("Webhook-Signature") != want || n.header.Get("Webhook-Id") != id+".ended" || n.body != first.body {
+		if want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)); n.header.Get("Webhook-Signature") != want ||
+			n.header.Get("Webhook-Id") != id+".ended" || n.body != first.body {
 			t.Errorf("attempt %d: %v %s", attempt, n.header, n.body)
 		}
 	}
@@ -90,8 +92,11 @@ func TestNotifications(t *testing.T) {
 		SpecVersion, ID, Type, Subject, Time string
 		Data                                 struct{ Job struct{ JobID, State string } }
 	}
-	if err := json.Unmarshal([]byte(first.body), &event); err != nil || event.SpecVersion != "1.0" || event.ID != id+".ended" || event.Type != "cleave.job.ended.v1" ||
-		event.Subject != id || event.Data.Job.JobID != id || event.Data.Job.State != "JOB_STATE_SUCCEEDED" || !strings.HasPrefix(first.header.Get("Content-Type"), "application/cloudevents+json") {
+	if err := json.Unmarshal([]byte(first.body),
+		&event); err != nil || event.SpecVersion != "1.0" || event.ID != id+".ended" ||
+		event.Type != "cleave.job.ended.v1" ||
+		event.Subject != id || event.Data.Job.JobID != id || event.Data.Job.State != "JOB_STATE_SUCCEEDED" ||
+		!strings.HasPrefix(first.header.Get("Content-Type"), "application/cloudevents+json") {
 		t.Errorf("%+v %v", event, err)
 	}
 	h.close()
@@ -178,8 +183,10 @@ func TestReceiversThatAreNotAllowed(t *testing.T) {
 	wantError(t, err, codes.FailedPrecondition, "WEBHOOKS_OFF")
 
 	for _, bad := range []webhook.Config{
-		{Allow: []string{"https://a.example"}}, {SecretFile: cfg.Webhooks.SecretFile}, {Allow: []string{"a.example"}, SecretFile: cfg.Webhooks.SecretFile},
-		{Allow: []string{"https://a.example/path"}, SecretFile: cfg.Webhooks.SecretFile}, {Allow: []string{"https://a.example"}, SecretFile: "none"},
+		{Allow: []string{"https://a.example"}}, {SecretFile: cfg.Webhooks.SecretFile},
+		{Allow: []string{"a.example"}, SecretFile: cfg.Webhooks.SecretFile},
+		{Allow: []string{"https://a.example/path"}, SecretFile: cfg.Webhooks.SecretFile},
+		{Allow: []string{"https://a.example"}, SecretFile: "none"},
 	} {
 		if err := bad.Check(); err == nil {
 			t.Errorf("%+v is accepted", bad)

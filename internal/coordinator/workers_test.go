@@ -55,9 +55,10 @@ func (h *harness) startWorkerWith(name string, memory uint64) (stop func()) {
 	go func() {
 		done <- worker.Run(ctx, worker.Config{
 			Coordinator: "passthrough:///test", Name: name, Threads: 1, MemoryBytes: memory,
-			DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-				return h.listener.Dial(ctx)
-			})},
+			DialOptions: []grpc.DialOption{grpc.WithContextDialer(
+				func(ctx context.Context, _ string) (net.Conn, error) {
+					return h.listener.Dial(ctx)
+				})},
 		})
 	}()
 	return func() {
@@ -104,7 +105,8 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := spec(d.GetDatasetId())
-	s.Clusters, s.Restarts = &cleavev1.JobSpec_K{K: 4}, 2
+	s.Clusters = &cleavev1.JobSpec_K{K: 4}
+	s.Restarts = 2
 	s.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 7", "must 3 9")}
 	s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
 	want := local(t, points, s)
@@ -120,11 +122,13 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := item.GetProgress(); p.GetPhase() == cleavev1.Phase_PHASE_WAITING && strings.Contains(p.GetMessage(), "worker") {
+		if p := item.GetProgress(); p.GetPhase() == cleavev1.Phase_PHASE_WAITING &&
+			strings.Contains(p.GetMessage(), "worker") {
 			break
 		}
 	}
-	if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING || !strings.Contains(job.GetStatusMessage(), "worker") {
+	if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING ||
+		!strings.Contains(job.GetStatusMessage(), "worker") {
 		t.Errorf("without workers the job is %v", job)
 	}
 
@@ -143,14 +147,16 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := response.GetResult()
-	if int(r.GetRestart()) != want.Restart || len(r.GetHistory()) != len(want.History) || r.GetConstraints().GetTotal() != 2 || r.GetKernel().GetRho() == 0 {
+	if int(r.GetRestart()) != want.Restart || len(r.GetHistory()) != len(want.History) ||
+		r.GetConstraints().GetTotal() != 2 || r.GetKernel().GetRho() == 0 {
 		t.Errorf("the result is %v", r)
 	}
 	if r.GetPlan().GetTiles() == 0 || r.GetPlan().GetWorkers() == 0 || r.GetTimings().GetBuild().AsDuration() <= 0 {
 		t.Errorf("plan %v, timings %v", r.GetPlan(), r.GetTimings())
 	}
 
-	if kernel := r.GetKernel(); kernel.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN || kernel.GetRho() != want.Kernel.Matrix.Rho {
+	if kernel := r.GetKernel(); kernel.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN ||
+		kernel.GetRho() != want.Kernel.Matrix.Rho {
 		t.Errorf("the kernel is %v, its width should be %v", kernel, want.Kernel.Matrix.Rho)
 	}
 }
@@ -251,13 +257,15 @@ func TestShutdownDuringARun(t *testing.T) {
 func TestHealthAndReflection(t *testing.T) {
 	h := newHarness(t, testConfig(), jobs.RealEngine())
 	client := healthv1.NewHealthClient(h.conn)
-	for _, service := range []string{"", "cleave.v1.JobService", "cleave.v1.DatasetService", "cleave.v1.ClusterService", "cleave.worker.v1.WorkerService"} {
+	for _, service := range []string{"", "cleave.v1.JobService", "cleave.v1.DatasetService", "cleave.v1.ClusterService",
+		"cleave.worker.v1.WorkerService"} {
 		response, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{Service: service})
 		if err != nil || response.GetStatus() != healthv1.HealthCheckResponse_SERVING {
 			t.Errorf("%q is %v, %v", service, response, err)
 		}
 	}
-	for _, service := range []string{"grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"} {
+	for _, service := range []string{"grpc.reflection.v1.ServerReflection",
+		"grpc.reflection.v1alpha.ServerReflection"} {
 		if _, there := h.c.server.GetServiceInfo()[service]; !there {
 			t.Errorf("%s is not served", service)
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// BackoffPolicy limits the pauses between repeated attempts. Each pause is about twice as long as the one before, up to a
-// limit, and partly random, so that the clients of a server do not all come back at the same moment.
+// BackoffPolicy limits the pauses between repeated attempts. Each pause is about twice as long as the one before, up to
+// a limit, and partly random, so that the clients of a server do not all come back at the same moment.
 type BackoffPolicy struct {
 	First time.Duration // upper limit of the first pause
 	Max   time.Duration // upper limit of every pause

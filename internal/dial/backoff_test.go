@@ -27,8 +27,10 @@ func TestDelaysDoubleUpToTheLimit(t *testing.T) {
 func TestDelaysStayInBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "first"))
-		p := BackoffPolicy{First: first, Max: first + time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "more"))}
-		before, random := rapid.IntRange(0, 1<<20).Draw(t, "before"), rapid.Float64Range(0, 1).Draw(t, "random")
+		p := BackoffPolicy{First: first,
+			Max: first + time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "more"))}
+		before := rapid.IntRange(0, 1<<20).Draw(t, "before")
+		random := rapid.Float64Range(0, 1).Draw(t, "random")
 		if got := p.Delay(before, random); got < p.First/2 || got > p.Max {
 			t.Fatalf("%+v after %d pauses: %v", p, before, got)
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Candidates are the coordinators that may lead: the connections to them, and the address of the one to ask next. They are not safe for concurrent use.
+// Candidates are the coordinators that may lead: the connections to them, and the address of the one to ask next. They
+// are not safe for concurrent use.
 type Candidates struct {
 	// Current is the address to ask: one of those given to NewCandidates, or one that a standby named.
 	Current string
@@ -25,8 +26,8 @@ type Candidates struct {
 // address, they would otherwise add up. By the time that so many others have led, no call uses the oldest.
 const maxNamed = 4
 
-// NewCandidates returns the coordinators at comma-separated addresses. It calls options for the dial options of each address. It
-// sends nothing.
+// NewCandidates returns the coordinators at comma-separated addresses. It calls options for the dial options of each
+// address. It sends nothing.
 func NewCandidates(addresses string, options func(address string) ([]grpc.DialOption, error)) (*Candidates, error) {
 	c := &Candidates{options: options, connections: map[string]*grpc.ClientConn{}}
 	for address := range strings.SplitSeq(addresses, ",") {
@@ -83,7 +84,8 @@ func (c *Candidates) connect(address string) (*grpc.ClientConn, error) {
 	// Service configurations come from the name server, which must not configure our calls or delay the connection.
 	connection, err := grpc.NewClient(address, append(options, grpc.WithDisableServiceConfig())...)
 	if err != nil {
-		return nil, fault.Invalid("BAD_ADDRESS", "%q is not an address of a coordinator; use HOST:PORT: %v", address, err)
+		return nil, fault.Invalid("BAD_ADDRESS", "%q is not an address of a coordinator; use HOST:PORT: %v",
+			address, err)
 	}
 	c.connections[address] = connection
 	return connection, nil

@@ -19,7 +19,8 @@ func TestNameServersDoNotConfigureCalls(t *testing.T) {
 		asked <- !options.DisableServiceConfig
 	}
 	c, err := NewCandidates("test:///coordinator", func(string) ([]grpc.DialOption, error) {
-		return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithResolvers(names)}, nil
+		return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithResolvers(names)},
+			nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,8 @@ func TestConnectionsToFormerLeadersAreClosed(t *testing.T) {
 		}
 		return connection
 	}
-	first, second := name(0), name(1)
+	first := name(0)
+	second := name(1)
 	for leader := 2; leader < 2*maxNamed; leader++ {
 		if name(0) != first {
 			t.Fatal("the connection in use was closed")

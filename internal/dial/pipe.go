@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// PipeListener is a net.Listener that connects clients and servers within one process. Its connections come from Dial and
-// Put. It has no backlog: both wait until the server accepts. It is safe for concurrent use.
+// PipeListener is a net.Listener that connects clients and servers within one process. Its connections come from Dial
+// and Put. It has no backlog: both wait until the server accepts. It is safe for concurrent use.
 type PipeListener struct {
 	addr   net.Addr
 	conns  chan net.Conn

@@ -16,18 +16,19 @@ type Kind int
 
 // The kinds of fault.
 const (
-	InvalidArgument    Kind = iota + 1 // the input is wrong, regardless of the state of the system
-	FailedPrecondition                 // the input is valid, but not in the current state, such as canceling a finished job
-	NotFound                           // there is no such job, data set or worker
-	AlreadyExists                      // a request ID was reused with another body
-	ResourceExhausted                  // a limit, named in the message, was exceeded
-	Canceled                           // the user canceled the operation
-	Internal                           // a bug in the program
-	DataLoss                           // stored data is damaged or missing
-	DeadlineExceeded                   // the other side took too long to answer
-	Unavailable                        // part of the system is not working; retrying may help
-	Unauthenticated                    // the caller is unknown
-	PermissionDenied                   // the caller is known, but not allowed to do this
+	InvalidArgument Kind = iota + 1 // the input is wrong, regardless of the state of the system
+	// the input is valid, but not in the current state, such as canceling a finished job
+	FailedPrecondition
+	NotFound          // there is no such job, data set or worker
+	AlreadyExists     // a request ID was reused with another body
+	ResourceExhausted // a limit, named in the message, was exceeded
+	Canceled          // the user canceled the operation
+	Internal          // a bug in the program
+	DataLoss          // stored data is damaged or missing
+	DeadlineExceeded  // the other side took too long to answer
+	Unavailable       // part of the system is not working; retrying may help
+	Unauthenticated   // the caller is unknown
+	PermissionDenied  // the caller is known, but not allowed to do this
 )
 
 // Reasons on which exit codes depend.
@@ -75,7 +76,8 @@ func InRow(row int, reason, format string, args ...any) *Error {
 // InCell is InRow for one column of the row: "row 3, column 1" and " is -7".
 func InCell(row, column int, reason, format string, args ...any) *Error {
 	problem := fmt.Sprintf(format, args...)
-	return Invalid(reason, "row %d, column %d%s", row, column, problem).With("row", strconv.Itoa(row)).With("column", strconv.Itoa(column)).With(problemKey, problem)
+	return Invalid(reason, "row %d, column %d%s", row, column, problem).With("row", strconv.Itoa(row)).With("column",
+		strconv.Itoa(column)).With(problemKey, problem)
 }
 
 // Problem returns the place and the problem of a fault by InRow or InCell; column is negative by InRow. It returns
@@ -165,7 +167,8 @@ func Panicked(p any) *Error {
 	return New(Internal, "PANIC", "this is a defect in Cleave, please report it: %v", p)
 }
 
-// Guard calls do, and turns a panic into an error, so that it does not end the program. It logs the panic with its stack.
+// Guard calls do, and turns a panic into an error, so that it does not end the program. It logs the panic with its
+// stack.
 func Guard(log func(message string, args ...any), do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -70,9 +70,10 @@ func (b *blame) whyExcluded(s *session) *fault.Error {
 type doubt int
 
 const (
-	noDoubt    doubt = iota
-	isSlow           // others are preferred
-	unreliable       // hangs, has failed or crashed: a draining worker keeps its tiles rather than give them to this one
+	noDoubt doubt = iota
+	isSlow        // others are preferred
+	// hangs, has failed or crashed: a draining worker keeps its tiles rather than give them to this one
+	unreliable
 )
 
 // doubts returns how reluctantly a worker is used; a doubted one is used only if there is no better one.
@@ -117,7 +118,8 @@ func (b *blame) crashed(s *session) *fault.Error {
 		return nil
 	}
 	return fault.New(fault.FailedPrecondition, workerCrashed,
-		"worker %q ended %d times while it computed for this job; %s", s.name, c.consecutive, crashAdvice).With("worker", s.name)
+		"worker %q ended %d times while it computed for this job; %s", s.name, c.consecutive, crashAdvice).With(
+		"worker", s.name)
 }
 
 // noneAttached returns what a job without any worker waits for. If its last worker crashed repeatedly, noneAttached
@@ -136,7 +138,8 @@ func (b *blame) noneAttached() (waiting string, err error) {
 		return fmt.Sprintf("%s; the last one, %q, ended while it computed for this job", noneAttached, last), nil
 	}
 	return "", fault.New(fault.FailedPrecondition, workerGone,
-		"worker %q ended %d times while it computed for this job, and is not back; %s", last, worst, crashAdvice).With("worker", last)
+		"worker %q ended %d times while it computed for this job, and is not back; %s", last, worst, crashAdvice).With(
+		"worker", last)
 }
 
 // nobodyLeft returns why the job excludes one of the workers, or nil if it excludes none, and whether it excludes all.
@@ -217,8 +220,8 @@ func (f *Fleet) hasTwinLocked(s *session) bool {
 	return false
 }
 
-// blameMessageLocked says that a worker gave a wrong answer to a job that is still running, or how often it crashed during
-// one. It returns "" if it did neither.
+// blameMessageLocked says that a worker gave a wrong answer to a job that is still running, or how often it crashed
+// during one. It returns "" if it did neither.
 func (f *Fleet) blameMessageLocked(s *session) string {
 	worst := 0
 	for e := range f.executions {

@@ -48,7 +48,8 @@ func (s *session) commandLocked(c *workerv1.Command, maxBytes int) *call {
 // await runs a command on a worker and waits for its answer, across broken streams, for as long as the worker makes
 // progress within stallTimeout. It sends nothing once the context released has ended: what the worker then keeps would
 // never be freed. The values of the answer may take up to maxBytes. An answer that the command failed is a *failure.
-func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*reply, error) {
+func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command,
+	maxBytes int) (*reply, error) {
 	pending, err := f.send(ctx, released, s, c, maxBytes)
 	if err != nil {
 		return nil, err
@@ -114,7 +115,8 @@ func (c *call) reply(s *session, answer *workerv1.Answer) (*reply, error) {
 		return nil, &failure{worker: s.name, Failure: bad}
 	}
 	done := answer.GetDone()
-	r := &reply{from: s, values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(), farthest: done.GetFarthest()}
+	r := &reply{from: s, values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(),
+		farthest: done.GetFarthest()}
 	if done.GetValues().GetReference() != "" {
 		r.values = c.result
 	}
@@ -142,7 +144,8 @@ func failureLabel(err error) string {
 func (f *Fleet) timeLeft(s *session, c *call, due time.Time, stallTimeout time.Duration) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now, id := time.Now(), c.message.GetCommand().GetCommandId()
+	now := time.Now()
+	id := c.message.GetCommand().GetCommandId()
 	switch {
 	case s.pending[id] != c: // just answered, or the session has ended
 		return stallTimeout
@@ -165,7 +168,8 @@ func (f *Fleet) noteProgressLocked(s *session, running []*workerv1.Progress) {
 	for _, p := range running {
 		hangs = hangs || p.GetCommandId() == s.stalled
 		if c := s.pending[p.GetCommandId()]; c != nil && c.pieces != p.GetPieces() {
-			c.pieces, c.movedAt = p.GetPieces(), time.Now()
+			c.pieces = p.GetPieces()
+			c.movedAt = time.Now()
 		}
 	}
 	if s.stalled != 0 && !hangs {

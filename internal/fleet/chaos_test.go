@@ -22,7 +22,8 @@ func TestChaosDoesNotChangeTheBits(t *testing.T) {
 				_, size := c.datasets.put(t, p.data)
 				memory = p.memory(size, 5) // of 13 tiles, on each of three workers
 			}
-			workers := []*testWorker{c.startWorker("w0", memory), c.startWorker("w1", memory), c.startWorker("w2", memory)}
+			workers := []*testWorker{c.startWorker("w0", memory), c.startWorker("w1", memory),
+				c.startWorker("w2", memory)}
 			s := newSequence(c, c.submit(p, nil), p, seed)
 			var background sync.WaitGroup
 			defer background.Wait()

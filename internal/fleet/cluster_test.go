@@ -96,7 +96,8 @@ type cluster struct {
 
 // losing makes a fleet give up a worker that is silent, or that keeps others waiting.
 func losing(cfg *fleet.Config) {
-	cfg.LostAfter, cfg.SlowAfter = lostAfter, fleet.DefaultTiming().SlowAfter
+	cfg.LostAfter = lostAfter
+	cfg.SlowAfter = fleet.DefaultTiming().SlowAfter
 }
 
 // newCluster starts a fleet. Unless it is changed, no worker is overtaken, or lost by a short silence, however long
@@ -114,9 +115,12 @@ func openCluster(t *testing.T, pipes bool, change ...func(*fleet.Config)) *clust
 		limit, lostAfter = 24*time.Hour, never // of virtual time
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	c := &cluster{T: t, ctx: ctx, pipes: pipes, datasets: &memoryDatasets{sets: map[string][]byte{}, began: make(chan struct{}, 100), ended: make(chan struct{}, 100)}}
+	c := &cluster{T: t, ctx: ctx, pipes: pipes,
+		datasets: &memoryDatasets{sets: map[string][]byte{}, began: make(chan struct{}, 100),
+			ended: make(chan struct{}, 100)}}
 	c.config = fleet.Config{Timing: fleet.DefaultTiming(), Datasets: c.datasets}
-	c.config.HeartbeatInterval, c.config.LostAfter, c.config.SlowAfter, c.config.ReconnectWithin = heartbeat, lostAfter, never, reconnectWithin
+	c.config.HeartbeatInterval, c.config.LostAfter, c.config.SlowAfter, c.config.ReconnectWithin = heartbeat, lostAfter,
+		never, reconnectWithin
 	for _, f := range change {
 		f(&c.config)
 	}
@@ -136,7 +140,8 @@ func (c *cluster) start(prepare ...func(*fleet.Fleet)) {
 		f(c.fleet)
 	}
 	listener := c.listen()
-	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.config.Observe.ServerOptions(), []grpc.ServerOption{grpc.StreamInterceptor(c.countSent)})...)
+	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.config.Observe.ServerOptions(),
+		[]grpc.ServerOption{grpc.StreamInterceptor(c.countSent)})...)
 	c.fleet.Register(server)
 	served := make(chan struct{})
 	go func() {
@@ -172,7 +177,8 @@ func (c *cluster) listen() net.Listener {
 }
 
 // countSent counts the bytes of data sets that the coordinator sends.
-func (c *cluster) countSent(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (c *cluster) countSent(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	return handler(server, &countedStream{stream, &c.sent})
 }
 

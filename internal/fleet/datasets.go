@@ -17,7 +17,8 @@ import (
 
 // checkFetchLocked rejects sending a data set to a session that has ended or has no job on that data set: a worker gets
 // only the data that it needs. It returns the session, and the size of the data set.
-func (f *Fleet) checkFetchLocked(ctx context.Context, sessionID, datasetID string) (s *session, bytes int64, err error) {
+func (f *Fleet) checkFetchLocked(ctx context.Context,
+	sessionID, datasetID string) (s *session, bytes int64, err error) {
 	if s, err = f.liveSessionLocked(ctx, sessionID); err != nil {
 		return nil, 0, err
 	}
@@ -30,7 +31,8 @@ func (f *Fleet) checkFetchLocked(ctx context.Context, sessionID, datasetID strin
 	return nil, 0, status.Errorf(codes.PermissionDenied, "no job of this worker uses data set %s", datasetID)
 }
 
-func (svc *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
+func (svc *service) FetchDataset(r *workerv1.FetchDatasetRequest,
+	stream workerv1.WorkerService_FetchDatasetServer) error {
 	svc.fleet.mu.Lock()
 	_, bytes, err := svc.fleet.checkFetchLocked(stream.Context(), r.GetSessionId(), r.GetDatasetId())
 	svc.fleet.mu.Unlock()
@@ -38,7 +40,8 @@ func (svc *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv
 		return err
 	}
 	if all := uint64(bytes); r.GetOffset() > all || r.GetLength() > all-r.GetOffset() {
-		return status.Errorf(codes.InvalidArgument, "data set %s has %d bytes, not %d from byte %d on", r.GetDatasetId(), all, r.GetLength(), r.GetOffset())
+		return status.Errorf(codes.InvalidArgument, "data set %s has %d bytes, not %d from byte %d on",
+			r.GetDatasetId(), all, r.GetLength(), r.GetOffset())
 	}
 	err = svc.sendDataset(r, stream)
 	svc.fleet.noteDamage(r.GetDatasetId(), err, r.GetOffset() == 0 && r.GetLength() == 0)
@@ -57,11 +60,12 @@ func (f *Fleet) noteDamage(datasetID string, err error, whole bool) {
 	}
 }
 
-// datasetChunkBytes is the size of the messages that a range of a data set is cut into. Every worker may read two ranges
-// at the same time, so it limits the memory for them.
+// datasetChunkBytes is the size of the messages that a range of a data set is cut into. Every worker may read two
+// ranges at the same time, so it limits the memory for them.
 const datasetChunkBytes = 256 << 10
 
-func (svc *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
+func (svc *service) sendDataset(r *workerv1.FetchDatasetRequest,
+	stream workerv1.WorkerService_FetchDatasetServer) error {
 	length := int64(r.GetLength())
 	if length == 0 { // as the protocol says
 		length = -1

@@ -57,7 +57,8 @@ func caching(dir string) func(*worker.Config) {
 	return func(cfg *worker.Config) { cfg.Exchange = exchange.Settings{CacheDir: dir, CacheBytes: 1 << 30} }
 }
 
-// The coordinator sends a data set twice to all workers that pass it on, however many there are, and once to each other.
+// The coordinator sends a data set twice to all workers that pass it on, however many there are, and once to each
+// other.
 func TestWorkersPassDataSetsOn(t *testing.T) {
 	c := newCluster(t)
 	for w := range 6 {
@@ -111,7 +112,8 @@ func TestLateWorkersAreServedByOthers(t *testing.T) {
 
 // The bits do not depend on how many workers there are, or on who listens.
 func TestDeliveredDataHasTheSameBits(t *testing.T) {
-	c, p := newCluster(t), largeProblem(t)
+	c := newCluster(t)
+	p := largeProblem(t)
 	for at, change := range []func(*worker.Config){
 		serving(t.TempDir()), func(*worker.Config) {}, serving(t.TempDir()), serving(t.TempDir()), caching(t.TempDir()),
 	} {
@@ -171,7 +173,8 @@ func (c *cluster) checkCache(dir string, size int64, job func()) func(worker str
 // What a worker has on disk it does not fetch again. What is damaged there it does, and nothing else notices.
 func TestCachedDataSets(t *testing.T) {
 	c := newCluster(t)
-	p, dir := largeProblem(t), t.TempDir()
+	p := largeProblem(t)
+	dir := t.TempDir()
 	_, size := c.datasets.put(t, p.data)
 	run := c.checkCache(dir, size, func() {
 		e := c.submit(p, nil)
@@ -180,7 +183,8 @@ func TestCachedDataSets(t *testing.T) {
 	})
 	files := cachedFiles(t, dir)
 	// A piece with a name that fits it, and yet not one of the data set.
-	if err := os.Rename(files[1], strings.Replace(files[1], filepath.Base(files[1]), "0"+filepath.Ext(files[1]), 1)); err != nil {
+	if err := os.Rename(files[1], strings.Replace(files[1], filepath.Base(files[1]), "0"+filepath.Ext(files[1]),
+		1)); err != nil {
 		t.Fatal(err)
 	}
 	if sent := run("forged"); sent == 0 {
@@ -231,8 +235,8 @@ func (p *badPeer) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.Peer
 	return p.serve(r, stream)
 }
 
-// startBadPeer attaches a worker that says that it passes data on, and serves it as the test says. It tells joined when it
-// has the first place in the tree. Its tiles go to others after the others have come.
+// startBadPeer attaches a worker that says that it passes data on, and serves it as the test says. It tells joined when
+// it has the first place in the tree. Its tiles go to others after the others have come.
 func (c *cluster) startBadPeer(peer *badPeer, joined chan<- struct{}, others <-chan struct{}) {
 	c.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -261,7 +265,8 @@ func (c *cluster) startBadPeer(peer *badPeer, joined chan<- struct{}, others <-c
 			stream, err := a.client.Deliver(a.stream.Context())
 			if err == nil {
 				err = stream.Send(&workerv1.DeliverRequest{Message: &workerv1.DeliverRequest_Join{Join: &workerv1.Join{
-					SessionId: a.id, DatasetId: prepare.GetDatasetId(), Bytes: prepare.GetDatasetBytes(), PassesOn: true,
+					SessionId: a.id, DatasetId: prepare.GetDatasetId(), Bytes: prepare.GetDatasetBytes(),
+					PassesOn: true,
 				}}})
 			}
 			if err == nil {
@@ -309,10 +314,11 @@ func TestBadPeers(t *testing.T) {
 	}{
 		{"wrong bytes", 0, wrong},
 		{"slow", 300 * time.Millisecond, trickle(1000)},
-		{"silent", 300 * time.Millisecond, func(_ *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
-			<-stream.Context().Done()
-			return nil
-		}},
+		{"silent", 300 * time.Millisecond,
+			func(_ *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
+				<-stream.Context().Done()
+				return nil
+			}},
 		{"always waiting", 300 * time.Millisecond, trickle(0)},
 		{"too short", 0, func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error { return nil }},
 		{"too long", 0, func(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
@@ -327,8 +333,10 @@ func TestBadPeers(t *testing.T) {
 	}, 4) {
 		t.Run(bad.name, func(t *testing.T) {
 			t.Parallel()
-			joined, others := make(chan struct{}, 1), make(chan struct{})
-			c, peer := newCluster(t), &badPeer{serve: bad.serve}
+			joined := make(chan struct{}, 1)
+			others := make(chan struct{})
+			c := newCluster(t)
+			peer := &badPeer{serve: bad.serve}
 			c.startBadPeer(peer, joined, others)
 			p := largeProblem(t)
 			_, size := c.datasets.put(t, p.data)
@@ -400,7 +408,8 @@ func TestWorkersReadTheObjectStore(t *testing.T) {
 		{"damaged", name, serve(damaged), "damaged"},
 		{"another blob", name + "y", serve(sealed), "damaged"},
 		{"other bytes", name, serve(sealedOf(make([]byte, len(plain)))), "not those of the piece"},
-		{"forbidden", name, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "(403 Forbidden); check that the coordinator's keys may read the object, and that its clock is right"},
+		{"forbidden", name, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+			"(403 Forbidden); check that the coordinator's keys may read the object, and that its clock is right"},
 		{"whole", name, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(sealed) }, "200"},
 		{"elsewhere", name, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/secret", http.StatusFound)
@@ -420,7 +429,8 @@ func TestWorkersReadTheObjectStore(t *testing.T) {
 			e := cluster.submit(p, nil)
 			newSequence(cluster, e, p, 1).run(2, noDisturbance)
 			says := cluster.worker("w").Message
-			if sent := cluster.sent.Load(); c.message == "" && (sent != 0 || says != "") || c.message != "" && (sent == 0 || sent > size) {
+			if sent := cluster.sent.Load(); c.message == "" && (sent != 0 || says != "") ||
+				c.message != "" && (sent == 0 || sent > size) {
 				t.Errorf("the coordinator sent %d bytes, and says %q", sent, says)
 			}
 			if c.message != "" && !strings.Contains(says, c.message) || strings.Contains(says, "secret") {
@@ -432,7 +442,9 @@ func TestWorkersReadTheObjectStore(t *testing.T) {
 
 // Workers that cannot read the object store pass data on to each other.
 func TestAStoreThatRefusesEverybody(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+	}))
 	t.Cleanup(server.Close)
 	c := newCluster(t, func(cfg *fleet.Config) { cfg.Datasets = locatedDatasets{cfg.Datasets, server.URL, ""} })
 	const workers = 5

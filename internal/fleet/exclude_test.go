@@ -81,9 +81,11 @@ func TestAFailureIsToleratedIfTheWorkerIsNeeded(t *testing.T) {
 	p := gaussianProblem(t, 203, 1)
 	p.storage = planning.Float32
 	id, size := c.datasets.put(t, p.data)
-	half, sized := p.memory(size, 7), worker.Config{} // of 13 tiles
+	half := p.memory(size, 7)
+	sized := worker.Config{} // of 13 tiles
 	half(&sized)
-	hello, failures := validHello(), atomic.Int32{}
+	hello := validHello()
+	failures := atomic.Int32{}
 	hello.Threads, hello.MemoryBytes = 2, sized.MemoryBytes
 	c.startFailingAs(hello, internal, func(command *workerv1.Command) bool {
 		return atBuild(command) && failures.Add(1) == 1

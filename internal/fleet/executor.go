@@ -89,7 +89,8 @@ func (e *Executor) ensureOperands(ctx context.Context, g *group) error {
 // Degrees implements kernelkmeans.Executor.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}})
-	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: check.FiniteNonNegative, request: ask})
+	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: check.FiniteNonNegative,
+		request: ask})
 }
 
 // Maxima implements kernelkmeans.Executor.
@@ -105,12 +106,14 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	if sparse == nil {
 		sparse = &kernel.Sparse{RowStart: make([]int64, e.spec.Rows+1)}
 	}
-	if a.K < 1 || len(a.Weights) != e.spec.Rows || len(sparse.RowStart) != e.spec.Rows+1 || len(sparse.Column) != len(sparse.Value) {
+	if a.K < 1 || len(a.Weights) != e.spec.Rows || len(sparse.RowStart) != e.spec.Rows+1 ||
+		len(sparse.Column) != len(sparse.Value) {
 		return fmt.Errorf("fleet: operands of %d clusters, %d weights and %d sparse rows for %d rows",
 			a.K, len(a.Weights), len(sparse.RowStart)-1, e.spec.Rows)
 	}
 	if a.K > e.need.K || a.Lanes > max(1, e.need.Lanes) || int64(len(sparse.Column)) > e.need.SparseEntries {
-		return fmt.Errorf("fleet: operands of %d clusters in %d lanes and %d sparse entries, planned were %d, %d and %d",
+		return fmt.Errorf("fleet: operands of %d clusters in %d lanes and %d sparse entries, planned were "+
+			"%d, %d and %d",
 			a.K, a.Lanes, len(sparse.Column), e.need.K, e.need.Lanes, e.need.SparseEntries)
 	}
 	e.operating <- struct{}{}
@@ -146,7 +149,8 @@ func (e *Executor) Diagonal(ctx context.Context) ([]float64, error) {
 
 // ColumnSums implements kernelkmeans.Executor.
 func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
-	ends, end := make([]int32, len(lists)), 0
+	ends := make([]int32, len(lists))
+	end := 0
 	for i, list := range lists {
 		end += len(list)
 		ends[i] = int32(end)
@@ -229,16 +233,18 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 
 // Assign implements kernelkmeans.Executor.
 func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
-	return e.assign(ctx, lanesOf(stats, statsLane), &operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixAssign{
-		MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: wire.StatsToProto(stats)},
-	}})})
+	return e.assign(ctx, lanesOf(stats, statsLane),
+		&operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixAssign{
+			MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: wire.StatsToProto(stats)},
+		}})})
 }
 
 // Farthest implements kernelkmeans.Executor.
 func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error) {
-	return e.farthest(ctx, lanesOf(stats, statsLane), &operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixFarthest{
-		MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: wire.StatsToProto(stats)},
-	}})})
+	return e.farthest(ctx, lanesOf(stats, statsLane),
+		&operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixFarthest{
+			MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: wire.StatsToProto(stats)},
+		}})})
 }
 
 // statsLane returns the lane that statistics belong to.
@@ -299,13 +305,16 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 		values[at] = make([]float64, len(b.Points)*b.Width(e.k))
 	}
 	err := e.atStep(ctx, &operation{
-		name:     "blocks",
-		maxBytes: func([]int) int { return 8 * len(blocks) * e.need.Block * (e.k + e.need.Block) }, // with each pair twice
+		name: "blocks",
+		// with each pair twice
+		maxBytes: func([]int) int { return 8 * len(blocks) * e.need.Block * (e.k + e.need.Block) },
 		request: always(&workerv1.Command{Operation: &workerv1.Command_Blocks{
 			Blocks: &workerv1.Blocks{Step: e.step, Blocks: wire.BlocksToProto(blocks)},
 		}}),
 		merge: func(tiles []int, answer *reply) error {
-			parts, rest, bytes := e.blockParts(blocks, values, tiles), answer.values, 0
+			parts := e.blockParts(blocks, values, tiles)
+			rest := answer.values
+			bytes := 0
 			for _, part := range parts {
 				bytes += 8 * len(part)
 			}

@@ -66,7 +66,8 @@ func (e *execution) handleFailure(g *group, op *operation, failures failureCount
 	}
 	if errors.Is(g.err, errStalled) {
 		e.excludeLocked(g.session, fault.New(fault.Internal, workerStalled,
-			"worker %q sends heartbeats but has made no progress on %q for %v", g.session.name, op.name, e.stallTimeout))
+			"worker %q sends heartbeats but has made no progress on %q for %v", g.session.name, op.name,
+			e.stallTimeout))
 		return nil
 	}
 	if f, is := errors.AsType[*failure](g.err); is {
@@ -76,7 +77,8 @@ func (e *execution) handleFailure(g *group, op *operation, failures failureCount
 }
 
 // handleReportedLocked decides what to do about a failure that the worker reported.
-func (e *execution) handleReportedLocked(g *group, op *operation, f *failure, failures failureCounts, log hclog.Logger) error {
+func (e *execution) handleReportedLocked(g *group, op *operation, f *failure, failures failureCounts,
+	log hclog.Logger) error {
 	s, kind := g.session, f.GetKind()
 	exclude := func(format string, args ...any) error {
 		e.excludeLocked(s, fault.New(fault.Internal, workerFailed, format, args...))
@@ -110,7 +112,8 @@ func (e *execution) handleReportedLocked(g *group, op *operation, f *failure, fa
 		}
 		log.Error("the worker failed", "error", f.GetMessage())
 		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_INTERNAL) >= maxInternalFailures {
-			return exclude("%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage())
+			return exclude("%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker,
+				f.GetMessage())
 		}
 		e.blame.failing[s] = true
 		e.placed.removeFrom(s, g.tiles)

@@ -22,21 +22,21 @@
 //
 // # What owns which state
 //
-// Fleet.mu guards sessions, their pending calls, and the three parts of an execution that sessions change: its placement
-// (who has which tile), its handovers (who builds which tile in the background) and its blame (who gets no tiles).
-// Each states its invariants. It also guards what the executors of a job share, and the large payloads that workers
-// fetch. A function whose name ends with Locked expects its caller to hold Fleet.mu, or the mutex of its own
-// type, as does every method of handovers, handover and blame, and nearly every one of placement. Fleet.mu is never held while sending,
-// receiving or waiting. Each stream of a session has one goroutine that reads and one that writes. A job runs one
-// operation at a time, with one goroutine per worker; what only the running operation touches needs no lock. Comparing
-// the times of workers (pace), checking their answers (check) and telling them where to read data sets (delivery)
-// are packages of their own, which know nothing of sessions.
+// Fleet.mu guards sessions, their pending calls, and the three parts of an execution that sessions change: its
+// placement (who has which tile), its handovers (who builds which tile in the background) and its blame (who gets no
+// tiles). Each states its invariants. It also guards what the executors of a job share, and the large payloads that
+// workers fetch. A function whose name ends with Locked expects its caller to hold Fleet.mu, or the mutex of its own
+// type, as does every method of handovers, handover and blame, and nearly every one of placement. Fleet.mu is never
+// held while sending, receiving or waiting. Each stream of a session has one goroutine that reads and one that writes.
+// A job runs one operation at a time, with one goroutine per worker; what only the running operation touches needs no
+// lock. Comparing the times of workers (pace), checking their answers (check) and telling them where to read data sets
+// (delivery) are packages of their own, which know nothing of sessions.
 //
 // # Words
 //
 //   - A member is a worker that has tiles of the job.
-//   - A copy of a tile is on a second worker, which overtakes the first one if it is late (a rescue, round.go), or takes
-//     its tile over (a handover, handover.go).
+//   - A copy of a tile is on a second worker, which overtakes the first one if it is late (a rescue, round.go), or
+//     takes its tile over (a handover, handover.go).
 //   - A worker is silent if its stream is broken, away if it also did not reconnect at once, lost if its session has
 //     ended.
 //   - A worker yields its tiles if they move to others as soon as possible: it is draining or away.
@@ -69,11 +69,13 @@ import (
 // Timing says when a worker is lost, hangs or is slow. Its tiles then go to others.
 type Timing struct {
 	HeartbeatInterval time.Duration // how often workers send a heartbeat
-	LostAfter         time.Duration // how long a worker may be silent, on its stream and in transfers, before it is lost
-	ReconnectWithin   time.Duration // how long a worker whose connection was closed keeps its tiles
-	StalledAfter      time.Duration // how long a command may make no progress; at least 30 times what a piece should take
-	SlowAfter         time.Duration // how long a worker may keep others waiting, beyond 3 times what they take
-	WorkerWait        time.Duration // how long a job that ran before waits while workers have too little memory; then it fails
+	// how long a worker may be silent, on its stream and in transfers, before it is lost
+	LostAfter       time.Duration
+	ReconnectWithin time.Duration // how long a worker whose connection was closed keeps its tiles
+	StalledAfter    time.Duration // how long a command may make no progress; at least 30 times what a piece should take
+	SlowAfter       time.Duration // how long a worker may keep others waiting, beyond 3 times what they take
+	// how long a job that ran before waits while workers have too little memory; then it fails
+	WorkerWait time.Duration
 }
 
 // DefaultTiming returns the timing of a cluster in one network.
@@ -141,7 +143,8 @@ func New(cfg Config) *Fleet {
 // workers, and detect connections to dead machines.
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second,
+			PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}),
 		grpc.MaxRecvMsgSize(wire.WorkerMessageBytes),
 	}

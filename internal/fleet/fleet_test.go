@@ -99,7 +99,8 @@ func TestOnlyTheTilesOfALostWorkerMove(t *testing.T) {
 	s := newSequence(c, c.submit(p, nil), p, 4)
 	s.setOperands()
 	s.load()
-	built, lost := c.datasets.opens.Load(), c.worker("a").Tiles
+	built := c.datasets.opens.Load()
+	lost := c.worker("a").Tiles
 	if built != 13 || lost == 0 {
 		t.Fatalf("%d tiles built, %d on the worker to be killed", built, lost)
 	}
@@ -412,7 +413,8 @@ func TestASessionWithABlockedStreamEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := a.startHeartbeats()
-	loads, resumed := make(chan struct{}, 100), make(chan struct{})
+	loads := make(chan struct{}, 100)
+	resumed := make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
 		ended <- a.answerCommands(func(command *workerv1.Command) *workerv1.Failure {

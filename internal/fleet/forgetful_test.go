@@ -25,7 +25,8 @@ func (s *forgetfulStream) RecvMsg(message any) error {
 	if !is || err != nil {
 		return err
 	}
-	c, queries := m.GetCommand(), m.GetCommand().GetVectorAssign().GetQueries()
+	c := m.GetCommand()
+	queries := m.GetCommand().GetVectorAssign().GetQueries()
 	switch {
 	case c.GetTilesId() != 0 && len(c.GetTiles()) == 0 && s.named.Add(1)%5 == 0:
 		c.TilesId += 1000
@@ -41,7 +42,8 @@ func TestForgetfulWorkersArePreparedAgain(t *testing.T) {
 	var named atomic.Int64
 	c.startWorker("forgetful", func(cfg *worker.Config) {
 		cfg.DialOptions = append(cfg.DialOptions, grpc.WithStreamInterceptor(
-			func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+			func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer,
+				options ...grpc.CallOption) (grpc.ClientStream, error) {
 				s, err := stream(ctx, desc, conn, method, options...)
 				return &forgetfulStream{ClientStream: s, named: &named}, err
 			}))

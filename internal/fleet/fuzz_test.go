@@ -27,7 +27,8 @@ const fuzzRows, fuzzK = 40, 2
 // attachFuzzed attaches a worker that the test plays, without a network.
 func attachFuzzed(t *testing.T, f *Fleet) (*session, *attachment) {
 	t.Helper()
-	s, a, err := f.admit(t.Context(), &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "fuzzed", Threads: 1})
+	s, a, err := f.admit(t.Context(), &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol,
+		NumericClass: kernel.NumericClass, Name: "fuzzed", Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +40,12 @@ func attachFuzzed(t *testing.T, f *Fleet) (*session, *attachment) {
 func FuzzWorkerMessages(f *testing.F) {
 	for _, m := range []*workerv1.AttachRequest{
 		{},
-		{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{Sequence: 1, Running: []*workerv1.Progress{{CommandId: 1, Pieces: 2}}}}},
-		{Message: &workerv1.AttachRequest_Answer{Answer: &workerv1.Answer{CommandId: 1, Outcome: &workerv1.Answer_Done{Done: &workerv1.Done{}}}}},
+		{
+			Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{Sequence: 1,
+				Running: []*workerv1.Progress{{CommandId: 1, Pieces: 2}}}}},
+		{
+			Message: &workerv1.AttachRequest_Answer{
+				Answer: &workerv1.Answer{CommandId: 1, Outcome: &workerv1.Answer_Done{Done: &workerv1.Done{}}}}},
 		{Message: &workerv1.AttachRequest_Leaving{Leaving: &workerv1.Leaving{}}},
 		{Message: &workerv1.AttachRequest_Hello{Hello: &workerv1.Hello{}}},
 	} {
@@ -76,10 +81,15 @@ func FuzzAnswers(f *testing.F) {
 	for _, outcome := range []*workerv1.Answer{
 		{Outcome: &workerv1.Answer_Done{Done: &workerv1.Done{}}},
 		{Outcome: &workerv1.Answer_Done{Done: &workerv1.Done{Values: inline(8 * fuzzRows)}}},
-		{Outcome: &workerv1.Answer_Done{Done: &workerv1.Done{Values: inline(12), SelfAffinity: make([]byte, 16*fuzzK)}}},
+		{
+			Outcome: &workerv1.Answer_Done{Done: &workerv1.Done{Values: inline(12),
+				SelfAffinity: make([]byte, 16*fuzzK)}}},
 		{Outcome: &workerv1.Answer_Done{Done: &workerv1.Done{Farthest: []*workerv1.Candidate{{}}}}},
-		{Outcome: &workerv1.Answer_Failure{Failure: &workerv1.Failure{Kind: workerv1.FailureKind_FAILURE_KIND_NO_MEMORY}}},
-		{Outcome: &workerv1.Answer_Failure{Failure: &workerv1.Failure{Kind: workerv1.FailureKind_FAILURE_KIND_INVALID, Reason: "X"}}},
+		{
+			Outcome: &workerv1.Answer_Failure{
+				Failure: &workerv1.Failure{Kind: workerv1.FailureKind_FAILURE_KIND_NO_MEMORY}}},
+		{Outcome: &workerv1.Answer_Failure{Failure: &workerv1.Failure{Kind: workerv1.FailureKind_FAILURE_KIND_INVALID,
+			Reason: "X"}}},
 		{},
 	} {
 		encoded, _ := proto.Marshal(outcome)
@@ -172,7 +182,8 @@ func performFuzzed(ctx context.Context, t *testing.T, f *Fleet, operation byte) 
 			return
 		}
 		defer x.Release()
-		queries := []vector.Query{{Points: []int32{1, 3}, Counts: []int32{20, 20}, Model: &vector.Model{Clusters: fuzzK, Centroids: make([]float64, 2*fuzzK)}}}
+		queries := []vector.Query{{Points: []int32{1, 3}, Counts: []int32{20, 20},
+			Model: &vector.Model{Clusters: fuzzK, Centroids: make([]float64, 2*fuzzK)}}}
 		switch operation / 2 {
 		case 0:
 			_ = x.Update(ctx, []labeling.Move{{Point: 0, From: -1, To: 1}})
@@ -191,7 +202,8 @@ func performFuzzed(ctx context.Context, t *testing.T, f *Fleet, operation byte) 
 		return
 	}
 	spec := kernel.MatrixSpec{Function: kernel.Linear, Rows: fuzzRows, Columns: 2}
-	x, err := f.NewExecutor(ctx, Task{JobID: "j", Report: report, Need: planning.Workload{Matrix: spec, K: fuzzK, Lanes: 1, Products: 2, Block: 4}})
+	x, err := f.NewExecutor(ctx, Task{JobID: "j", Report: report,
+		Need: planning.Workload{Matrix: spec, K: fuzzK, Lanes: 1, Products: 2, Block: 4}})
 	if err != nil {
 		return
 	}

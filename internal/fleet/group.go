@@ -113,7 +113,8 @@ func (e *execution) reload(ctx context.Context, g *group, op *operation) (ready 
 		return ready, nil
 	}
 	done, err := e.runCommand(ctx, g, behind, 0, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step, Labels: op.reload.labels.message()}}
+		c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step,
+			Labels: op.reload.labels.message()}}
 	})
 	if err != nil {
 		return nil, err
@@ -174,7 +175,8 @@ func (e *execution) prepare(ctx context.Context, g *group) error {
 
 // prepareMessage returns the description of the job for a worker.
 func (e *execution) prepareMessage() *workerv1.Prepare {
-	p := &workerv1.Prepare{DatasetId: e.datasetID, DatasetBytes: uint64(e.need.DatasetBytes), K: uint32(e.need.K), ByRows: e.need.ByRows()}
+	p := &workerv1.Prepare{DatasetId: e.datasetID, DatasetBytes: uint64(e.need.DatasetBytes), K: uint32(e.need.K),
+		ByRows: e.need.ByRows()}
 	if e.need.Scaled {
 		p.Units = &workerv1.Units{Center: e.units.center.message(), Scale: e.units.scale.message()}
 	}
@@ -231,7 +233,9 @@ func (e *execution) tilesAtOnce(s *session) int {
 func (e *execution) tilesToUnstore(g *group) []int {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	return slices.DeleteFunc(g.unstore, func(t int) bool { return e.placed.tiles[t].worker != g.session || !e.placed.tiles[t].toUnstore() })
+	return slices.DeleteFunc(g.unstore, func(t int) bool {
+		return e.placed.tiles[t].worker != g.session || !e.placed.tiles[t].toUnstore()
+	})
 }
 
 // findUnstoredLocked gives each group the tiles of its worker that are stored but should not be. It looks at all tiles
@@ -295,7 +299,8 @@ func (e *execution) idleWorkerJoined() bool {
 }
 
 // runCommand sends a command to a worker and waits for its answer, whose values may take up to maxBytes.
-func (e *execution) runCommand(ctx context.Context, g *group, tiles []int, maxBytes int, set func(*workerv1.Command)) (*reply, error) {
+func (e *execution) runCommand(ctx context.Context, g *group, tiles []int, maxBytes int,
+	set func(*workerv1.Command)) (*reply, error) {
 	c := &workerv1.Command{JobId: e.key}
 	listed := e.listTiles(c, g, tiles)
 	set(c)

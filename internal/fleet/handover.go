@@ -173,7 +173,8 @@ func (e *execution) applyChange(ctx context.Context, g *group, change *labelChan
 	}
 	_, err := e.runCommand(ctx, g, g.tiles, 0, func(c *workerv1.Command) {
 		if change.labels != nil {
-			c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
+			c.Operation = &workerv1.Command_Load{
+				Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
 			return
 		}
 		c.Operation = updateMessage(change.step-1, change.moves)
@@ -201,7 +202,8 @@ func (e *execution) recordHandover(h *handover, g *group, change *labelChange, v
 			g.copies[t].step = change.step
 		}
 	case !h.stopped():
-		e.fleet.log.Warn("worker failed to build tiles in the background", "job", e.jobID, "worker", h.to.name, "error", err)
+		e.fleet.log.Warn("worker failed to build tiles in the background", "job", e.jobID, "worker", h.to.name,
+			"error", err)
 		e.handovers.direct[h.to] = true
 		e.handovers.cancel(h)
 	}
@@ -221,7 +223,8 @@ func (e *execution) followLabels() {
 		}
 		labels := slices.Clone(e.labels)
 		packed := e.newPayload(func() []byte { return wire.PackInt32s(labels) })
-		h.loaded, h.queue = true, []labelChange{{step: e.step, labels: packed}}
+		h.loaded = true
+		h.queue = []labelChange{{step: e.step, labels: packed}}
 		e.continueHandoverLocked(h)
 	}
 }
@@ -235,7 +238,8 @@ func (e *execution) followMoves(step uint64, moves []labeling.Move) {
 		if !h.loaded {
 			continue
 		}
-		moves, k := slices.Clone(moves), e.k
+		moves := slices.Clone(moves)
+		k := e.k
 		packed := e.newPayload(func() []byte { return wire.PackMoves(moves, k) })
 		h.queue = append(h.queue, labelChange{step: step + 1, moves: packed})
 		e.continueHandoverLocked(h)
@@ -276,7 +280,8 @@ func (e *execution) finishHandoversLocked(betweenOps bool) (stopping bool) {
 			return true
 		case h.stopped(), betweenOps && h.ready(e.followsLabels()) && s.stream != nil:
 			if tiles := e.handovers.finish(h); tiles > 0 {
-				e.fleet.log.Info("worker took over tiles", "job", e.jobID, "worker", s.name, "tiles", tiles, "of", len(e.placed.tiles))
+				e.fleet.log.Info("worker took over tiles", "job", e.jobID, "worker", s.name, "tiles", tiles,
+					"of", len(e.placed.tiles))
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // A worker is killed while an operation waits for it. Its connection is closed, so nobody waits until it would be
-// lost. Time is virtual here and below: on a busy machine, heartbeats are late, and what is closed after a silence counts
-// as a failing link.
+// lost. Time is virtual here and below: on a busy machine, heartbeats are late, and what is closed after a silence
+// counts as a failing link.
 func TestAClosedConnectionIsNotAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := openCluster(t, true)
@@ -88,7 +88,8 @@ func TestDrainingAWorkerThatHangs(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer a.startHeartbeats()()
-			hangs, left := make(chan struct{}, 1), make(chan struct{})
+			hangs := make(chan struct{}, 1)
+			left := make(chan struct{})
 			go func() {
 				defer close(left)
 				for {
@@ -98,12 +99,14 @@ func TestDrainingAWorkerThatHangs(t *testing.T) {
 					}
 					command := m.GetCommand()
 					switch {
-					case hangsAt == "prepare" && command.GetPrepare() != nil, hangsAt == "build" && command.GetBuild() != nil,
+					case hangsAt == "prepare" && command.GetPrepare() != nil,
+						hangsAt == "build" && command.GetBuild() != nil,
 						hangsAt == "load" && command.GetLoad() != nil:
 						hangs <- struct{}{}
 					default:
 						a.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: &workerv1.Answer{
-							CommandId: command.GetCommandId(), Outcome: &workerv1.Answer_Done{Done: &workerv1.Done{}}}}})
+							CommandId: command.GetCommandId(),
+							Outcome:   &workerv1.Answer_Done{Done: &workerv1.Done{}}}}})
 					}
 				}
 			}()
@@ -134,14 +137,16 @@ func TestOperationsDoNotWaitForASuccessor(t *testing.T) {
 	p := kernelProblem(t, 203, 6) // tiles fetch their rows when they are built
 	s := newSequence(c, c.submit(p, nil), p, 6)
 	s.run(5, noDisturbance)
-	built, before := c.datasets.opens.Load(), [2]int{c.worker("a").Tiles, c.worker("b").Tiles}
+	built := c.datasets.opens.Load()
+	before := [2]int{c.worker("a").Tiles, c.worker("b").Tiles}
 	successor := c.startWorker("a2")
 	successor.link.pause()
 	s.run(10, noDisturbance)
 	a.cancel()
 	c.until("a is leaving", func() bool { return c.worker("a").State == fleet.WorkerDraining })
 	s.run(10, noDisturbance)
-	if now := [3]int{c.worker("a").Tiles, c.worker("b").Tiles, c.worker("a2").Tiles}; now != [3]int{before[0], before[1], 0} {
+	if now := [3]int{c.worker("a").Tiles, c.worker("b").Tiles, c.worker("a2").Tiles}; now != [3]int{before[0],
+		before[1], 0} {
 		t.Errorf("a, b and the successor have %v tiles; a and b had %v", now, before)
 	}
 	successor.link.resume()
@@ -153,7 +158,8 @@ func TestOperationsDoNotWaitForASuccessor(t *testing.T) {
 	if now := [2]int{c.worker("a2").Tiles, c.worker("b").Tiles}; now != before {
 		t.Errorf("the successor and b have %v tiles; a and b had %v", now, before)
 	}
-	if again := int(c.datasets.opens.Load() - built); again < before[0] || again > before[0]+4 { // the first few may be for balance
+	// the first few may be for balance
+	if again := int(c.datasets.opens.Load() - built); again < before[0] || again > before[0]+4 {
 		t.Errorf("%d tiles were built for %d that moved", again, before[0])
 	}
 	s.run(5, noDisturbance)
@@ -222,7 +228,8 @@ func replaced(t *testing.T, replace bool) (total time.Duration, held int) {
 				return time.Duration(tiles) * 20 * perTile
 			case *workerv1.Command_Prepare, *workerv1.Command_SetOperands, *workerv1.Command_Drop:
 				return 0
-			case *workerv1.Command_Update: // less, or whether a successor ever catches up is decided by events at the same instant
+			case *workerv1.Command_Update:
+				// less, or whether a successor ever catches up is decided by events at the same instant
 				return time.Duration(tiles) * perTile * 9 / 10
 			}
 			return time.Duration(tiles) * perTile
@@ -240,7 +247,10 @@ func replaced(t *testing.T, replace bool) (total time.Duration, held int) {
 				left, old = old[0], old[1:]
 				c.startWorker(left.name+"2", slow)
 				left.cancel()
-				c.until("it is leaving", func() bool { w := c.worker(left.name); return w == nil || w.State == fleet.WorkerDraining })
+				c.until("it is leaving", func() bool {
+					w := c.worker(left.name)
+					return w == nil || w.State == fleet.WorkerDraining
+				})
 			}
 			began := time.Now()
 			if op%2 == 0 {

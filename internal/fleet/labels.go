@@ -30,7 +30,8 @@ func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) e
 	if err := e.shape().CheckLabels(labels); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	kept, labeled := slices.Clone(labels), 0
+	kept := slices.Clone(labels)
+	labeled := 0
 	for _, c := range labels {
 		if c >= 0 {
 			labeled++
@@ -131,7 +132,8 @@ func (e *execution) atStep(ctx context.Context, op *operation) error {
 // assign completes and runs an operation that answers with moves in the given lanes, and returns them in tile order.
 func (e *execution) assign(ctx context.Context, lanes []int, op *operation) ([]labeling.Move, error) {
 	byTile := make([][]labeling.Move, len(e.placed.tiles))
-	op.name, op.maxBytes = "assign", e.perRowBytes(12*len(lanes))
+	op.name = "assign"
+	op.maxBytes = e.perRowBytes(12 * len(lanes))
 	op.decode = unpackMoves
 	op.merge = func(tiles []int, answer *reply) error {
 		return e.split(tiles, answer.moves, lanes, byTile)
@@ -145,7 +147,8 @@ func (e *execution) assign(ctx context.Context, lanes []int, op *operation) ([]l
 // split distributes moves, which are ordered by tile, to their tiles.
 func (e *execution) split(tiles []int, moves []labeling.Move, lanes []int, byTile [][]labeling.Move) error {
 	for _, t := range tiles {
-		end, rows := 0, partition.Tile(e.rows, t)
+		end := 0
+		rows := partition.Tile(e.rows, t)
 		for end < len(moves) && int(moves[end].Point) < rows.To {
 			if int(moves[end].Point) < rows.From {
 				return fmt.Errorf("a move of point %d out of order", moves[end].Point)
@@ -166,7 +169,8 @@ func (e *execution) split(tiles []int, moves []labeling.Move, lanes []int, byTil
 // farthest completes and runs an operation that answers with one candidate for each of the given lanes.
 func (e *execution) farthest(ctx context.Context, lanes []int, op *operation) ([]labeling.Candidate, error) {
 	best := make([]labeling.Candidate, len(lanes))
-	op.name, op.merge = "farthest", func(tiles []int, answer *reply) error {
+	op.name = "farthest"
+	op.merge = func(tiles []int, answer *reply) error {
 		candidates, err := wire.CandidatesFromProto(answer.farthest)
 		if err == nil {
 			err = check.Candidates(e.shape(), e.labels, tiles, candidates, lanes)
@@ -185,11 +189,14 @@ func (e *execution) farthest(ctx context.Context, lanes []int, op *operation) ([
 // movesOf returns the moves of the points of some tiles, in the same order. moves must be sorted by lane, then by
 // point. Every worker has its own, so this must not read all moves.
 func (e *execution) movesOf(tiles []int, moves []labeling.Move) []labeling.Move {
-	ascending, shape := slices.Sorted(slices.Values(tiles)), e.shape()
+	ascending := slices.Sorted(slices.Values(tiles))
+	shape := e.shape()
 	var parts [][]labeling.Move
 	for len(moves) > 0 {
 		next := shape.Lane(moves[0]) + 1
-		end, _ := slices.BinarySearchFunc(moves, next, func(m labeling.Move, next int) int { return cmp.Compare(shape.Lane(m), next) })
+		end, _ := slices.BinarySearchFunc(moves, next, func(m labeling.Move, next int) int {
+			return cmp.Compare(shape.Lane(m), next)
+		})
 		for _, t := range ascending {
 			parts = append(parts, movesWithin(moves[:end], partition.Tile(e.rows, t)))
 		}
@@ -201,7 +208,9 @@ func (e *execution) movesOf(tiles []int, moves []labeling.Move) []labeling.Move 
 // movesWithin returns the moves of points in a range of rows. moves must be in ascending order.
 func movesWithin(moves []labeling.Move, rows partition.Range) []labeling.Move {
 	at := func(row int) int {
-		i, _ := slices.BinarySearchFunc(moves, row, func(m labeling.Move, row int) int { return cmp.Compare(int(m.Point), row) })
+		i, _ := slices.BinarySearchFunc(moves, row, func(m labeling.Move, row int) int {
+			return cmp.Compare(int(m.Point), row)
+		})
 		return i
 	}
 	return moves[at(rows.From):at(rows.To)]

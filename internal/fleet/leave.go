@@ -118,7 +118,8 @@ func (f *Fleet) awaitReturnLocked(s *session) {
 			return
 		}
 		f.cfg.Observe.Session(sessionAway)
-		f.log.Warn("worker closed its connection and did not return; moving its tiles to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
+		f.log.Warn("worker closed its connection and did not return; moving its tiles to others", "worker", s.name,
+			"id", s.id, "tiles", s.tiles)
 		s.away = true
 		for e := range f.executions {
 			e.countCrashLocked(s)

@@ -13,7 +13,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fleet"
 )
 
-// A worker whose heartbeats were late is ready again with the next one, and whoever waits for a ready worker hears of it.
+// A worker whose heartbeats were late is ready again with the next one, and whoever waits for a ready worker hears of
+// it.
 func TestALateHeartbeatIsAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := openCluster(t, true)
@@ -121,7 +122,9 @@ func TestTransfersAreSignsOfLife(t *testing.T) {
 	if _, err := pieces.Recv(); err != nil { // its source
 		t.Fatal(err)
 	}
-	if err := pieces.Send(&workerv1.DeliverRequest{Message: &workerv1.DeliverRequest_Failed{Failed: &workerv1.SourceFailed{}}}); err != nil {
+	if err := pieces.Send(
+		&workerv1.DeliverRequest{Message: &workerv1.DeliverRequest_Failed{Failed: &workerv1.SourceFailed{}}}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	wantLife("reporting a source")
@@ -158,7 +161,8 @@ func crashForGood(t *testing.T) {
 	c := openCluster(t, true, func(cfg *fleet.Config) { cfg.LostAfter, cfg.WorkerWait = lostAfter, time.Minute })
 	p := gaussianProblem(t, 203, 5)
 	id, size := c.datasets.put(t, p.data)
-	statuses, ended := make(chan fleet.Status, 1000), make(chan error, 1)
+	statuses := make(chan fleet.Status, 1000)
+	ended := make(chan error, 1)
 	go func() {
 		_, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, func(s fleet.Status) { statuses <- s }))
 		ended <- err
@@ -188,7 +192,8 @@ func crashForGood(t *testing.T) {
 		c.until("its session is over", func() bool { return c.worker("small") == nil })
 	}
 	waitsFor(`up to 1m0s: worker "small" ended 3 times while it computed for this job, and is not back`)
-	if err := <-ended; !fault.Is(err, "WORKER_CRASHED") || !strings.Contains(err.Error(), "no worker joined within 1m0s") {
+	if err := <-ended; !fault.Is(err, "WORKER_CRASHED") ||
+		!strings.Contains(err.Error(), "no worker joined within 1m0s") {
 		t.Errorf("the job ends with %v", err)
 	}
 }

@@ -15,8 +15,8 @@ import (
 
 // Neighbors finds the task.Need.Neighbors.Count nearest neighbors of every row of a data set, like
 // neighbor.Search.All but on the workers. Workers search a tile when they build it, so the status of the task shows
-// the progress. For a kernel matrix, task.Diagonal must be set. Neighbors also returns what the search used, or nil if it
-// ended before it held anything.
+// the progress. For a kernel matrix, task.Diagonal must be set. Neighbors also returns what the search used, or nil if
+// it ended before it held anything.
 func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, *Usage, error) {
 	need := task.Need.Neighbors
 	if need == nil || need.Given != (task.Diagonal != nil) {
@@ -56,8 +56,9 @@ func (e *execution) neighbors(ctx context.Context, count int) ([]int32, error) {
 		err := e.perform(ctx, &operation{
 			name:     "neighbors",
 			maxBytes: e.perRowBytes(4 * (1 + count)),
-			request:  always(&workerv1.Command{Operation: &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}}),
-			merge:    answers.merge,
+			request: always(
+				&workerv1.Command{Operation: &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}}),
+			merge: answers.merge,
 		})
 		if err != nil {
 			return nil, err
@@ -72,8 +73,8 @@ func (e *execution) neighbors(ctx context.Context, count int) ([]int32, error) {
 // noTile stands for the tile of a row that is in none yet.
 const noTile = -1
 
-// neighborAnswers collects the neighbors that workers answer. Workers say themselves which rows a tile has, because that
-// follows from the data set.
+// neighborAnswers collects the neighbors that workers answer. Workers say themselves which rows a tile has, because
+// that follows from the data set.
 type neighborAnswers struct {
 	*execution
 	count    int

@@ -40,7 +40,8 @@ var neighborProblems = map[string]func(t *testing.T) *neighborProblem{
 
 func (p *neighborProblem) task(c *cluster, report func(fleet.Status)) fleet.Task {
 	id, size := c.datasets.put(c.T, p.data)
-	task := fleet.Task{JobID: "job", DatasetID: id, Need: planning.NeighborWorkload(p.data, size, neighborCount), Units: p.units, Report: report}
+	task := fleet.Task{JobID: "job", DatasetID: id, Need: planning.NeighborWorkload(p.data, size, neighborCount),
+		Units: p.units, Report: report}
 	task.Need.Scaled = p.units != nil
 	if k, given := p.data.(*dataset.Kernel); given {
 		task.Diagonal = neighbor.KernelDiagonal(k)
@@ -83,7 +84,8 @@ func TestNeighborsAreTheSameOnAnyNumberOfWorkers(t *testing.T) {
 				for w := range workers {
 					c.startWorker(fmt.Sprint("w", w))
 				}
-				p, last := make(t), fleet.Status{}
+				p := make(t)
+				last := fleet.Status{}
 				p.check(c, p.task(c, func(s fleet.Status) { last = s }))
 				if last.TilesBuilt != last.Tiles || last.Tiles == 0 || last.Workers == 0 {
 					t.Errorf("the last status is %+v", last)
@@ -98,7 +100,8 @@ func TestALostWorkerChangesNoNeighbors(t *testing.T) {
 	for _, name := range []string{"points", "sparse", "kernel"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, p := newCluster(t), neighborProblems[name](t)
+			c := newCluster(t)
+			p := neighborProblems[name](t)
 			c.startWorker("a")
 			victim := c.startWorker("b")
 			var once sync.Once
@@ -123,7 +126,8 @@ func TestNeighborsKeepWithinMemory(t *testing.T) {
 	for name, make := range neighborProblems {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, p := newCluster(t), make(t)
+			c := newCluster(t)
+			p := make(t)
 			task := p.task(c, nil)
 			planned := task.Need.FixedBytes(2)
 			for _, tile := range task.Need.TileSizes() {
@@ -145,7 +149,8 @@ func TestNeighborsKeepWithinMemory(t *testing.T) {
 
 // Answers that cannot be are the worker's fault, and another one is asked.
 func TestImpossibleNeighborsAreNotBelieved(t *testing.T) {
-	c, p := newCluster(t), neighborProblems["points"](t)
+	c := newCluster(t)
+	p := neighborProblems["points"](t)
 	a, _, err := c.attachScripted(validHello())
 	if err != nil {
 		t.Fatal(err)

@@ -116,7 +116,8 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 				why = fmt.Sprintf("none of the %d connected workers could read objects: "+
 					"they were draining, silent, or of another version", len(attached))
 			}
-			return fault.New(fault.Unavailable, noWorkers, "for %v, %s; start workers and repeat the import", f.cfg.WorkerWait, why)
+			return fault.New(fault.Unavailable, noWorkers, "for %v, %s; start workers and repeat the import",
+				f.cfg.WorkerWait, why)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -185,14 +186,17 @@ func (u *unitRead) unreadable(able []*session) error {
 	}
 	reason := u.failed[first]
 	why := strings.TrimPrefix(reason.Message, u.URI+" cannot be read: ")
-	return fault.New(fault.FailedPrecondition, reason.Reason, "worker %q cannot read %s%s: %s", first.name, u.URI, also, why).
+	return fault.New(fault.FailedPrecondition, reason.Reason, "worker %q cannot read %s%s: %s", first.name,
+		u.URI, also, why).
 		With("uri", u.URI).With("worker", first.name)
 }
 
 // losesWorkers returns the error about a unit during which worker after worker was lost.
 func (u *unitRead) losesWorkers(last *session) *fault.Error {
-	return fault.New(fault.FailedPrecondition, workerCrashed, "worker %q was lost while it read %s, as %d were before; its log or "+
-		"that of its system may say why. If it was killed for its memory, give workers more, or write the object with smaller row groups",
+	return fault.New(fault.FailedPrecondition, workerCrashed,
+		"worker %q was lost while it read %s, as %d were before; its log or "+
+			"that of its system may say why. If it was killed for its memory, give workers more, or write the object "+
+			"with smaller row groups",
 		last.name, u.URI, u.lost-1).With("uri", u.URI).With("worker", last.name)
 }
 
@@ -213,9 +217,11 @@ func (r *objectsRead) finish(s *session, u *unitRead, err error) error {
 		if u.lost >= maxCrashes {
 			return u.losesWorkers(s)
 		}
-		r.fleet.log.Info("worker was lost while reading an object; another one continues", "worker", s.name, "object", u.URI, "rows", u.rows)
+		r.fleet.log.Info("worker was lost while reading an object; another one continues", "worker", s.name,
+			"object", u.URI, "rows", u.rows)
 	case errors.Is(err, errStalled):
-		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v", r.fleet.cfg.StalledAfter)
+		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v",
+			r.fleet.cfg.StalledAfter)
 	case isFailure && bad.GetKind() == workerv1.FailureKind_FAILURE_KIND_INVALID:
 		return objectFault(bad.Failure)
 	case isFailure:
@@ -266,7 +272,8 @@ func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 }
 
 // call sends one command.
-func (r *objectsRead) call(ctx context.Context, s *session, request *workerv1.ReadObject) (*workerv1.ObjectRows, error) {
+func (r *objectsRead) call(ctx context.Context, s *session,
+	request *workerv1.ReadObject) (*workerv1.ObjectRows, error) {
 	c := &workerv1.Command{JobId: r.key, Operation: &workerv1.Command_ReadObject{ReadObject: request}}
 	answer, err := r.fleet.await(ctx, ctx, r.fleet.cfg.StalledAfter, s, c, maxObjectBytes)
 	if err != nil {
@@ -281,7 +288,8 @@ func (r *objectsRead) call(ctx context.Context, s *session, request *workerv1.Re
 
 // badAnswer returns the failure of a worker whose answer no worker gives.
 func badAnswer(s *session, message string) error {
-	return &failure{worker: s.name, Failure: &workerv1.Failure{Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "BAD_ANSWER", Message: message}}
+	return &failure{worker: s.name, Failure: &workerv1.Failure{Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL,
+		Reason: "BAD_ANSWER", Message: message}}
 }
 
 // release frees what workers hold for the call.
@@ -289,6 +297,7 @@ func (r *objectsRead) release() {
 	r.fleet.mu.Lock()
 	defer r.fleet.mu.Unlock()
 	for s := range r.used {
-		s.postLocked(&workerv1.Command{JobId: r.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+		s.postLocked(&workerv1.Command{JobId: r.key,
+			Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 	}
 }

@@ -66,7 +66,8 @@ func (s *objectServer) unit(name string) (*fleet.ObjectUnit, *[]*cleavev1.TableR
 			if !found {
 				size = 10
 			}
-			return &workerv1.ReadObject{Uri: "s3://test/" + name, Url: s.URL + "/" + name, Bytes: uint64(size), Etag: fmt.Sprintf(`"%d"`, len(text)), Rows: after}, nil
+			return &workerv1.ReadObject{Uri: "s3://test/" + name, Url: s.URL + "/" + name, Bytes: uint64(size),
+				Etag: fmt.Sprintf(`"%d"`, len(text)), Rows: after}, nil
 		},
 		Take: func(found *workerv1.ObjectRows) (bool, error) {
 			rows = append(rows, found.GetRows()...)
@@ -133,7 +134,8 @@ func TestObjectsOfALostWorkerAreReadByOthers(t *testing.T) {
 			hold()
 			return take(rows)
 		}
-		units, read = append(units, unit), append(read, found)
+		units = append(units, unit)
+		read = append(read, found)
 	}
 	done := make(chan error, 1)
 	most := 0
@@ -148,7 +150,9 @@ func TestObjectsOfALostWorkerAreReadByOthers(t *testing.T) {
 		}
 	}
 	workers[0].kill()
-	c.until("the killed worker is gone", func() bool { return c.worker("a") == nil || c.worker("a").State != fleet.WorkerReady })
+	c.until("the killed worker is gone", func() bool {
+		return c.worker("a") == nil || c.worker("a").State != fleet.WorkerReady
+	})
 	s.mu.Lock()
 	close(s.hold)
 	s.hold = nil
@@ -169,7 +173,8 @@ func TestObjectsThatCannotBeRead(t *testing.T) {
 	c.startWorker("a")
 	c.startWorker("b")
 	c.until("two workers", func() bool { return len(c.fleet.Workers()) == 2 })
-	s := newObjectServer(t, map[string]string{"good": numbered(10), "ragged": "x,y\n1,2\n3\n", "changed": numbered(20), "empty": ""})
+	s := newObjectServer(t, map[string]string{"good": numbered(10), "ragged": "x,y\n1,2\n3\n", "changed": numbered(20),
+		"empty": ""})
 	wantFault := func(name, reason string, kind fault.Kind, says ...string) {
 		t.Helper()
 		good, _ := s.unit("good")
@@ -195,7 +200,8 @@ func TestObjectsThatCannotBeRead(t *testing.T) {
 	}
 	wantFault("ragged", "RAGGED_ROWS", fault.InvalidArgument, "line 3")
 	wantFault("changed", "OBJECT_CHANGED", fault.FailedPrecondition, "was replaced")
-	wantFault("secret", "OBJECT_UNREADABLE", fault.FailedPrecondition, `worker "`, "and neither can 1 other worker", "403 Forbidden")
+	wantFault("secret", "OBJECT_UNREADABLE", fault.FailedPrecondition, `worker "`, "and neither can 1 other worker",
+		"403 Forbidden")
 	wantFault("empty", "EMPTY_DATA", fault.InvalidArgument, "the file is empty")
 }
 
@@ -269,7 +275,8 @@ func TestAnObjectThatEndsItsReaders(t *testing.T) {
 // A worker that answers without rows, and not that it has read all, is not asked again and again.
 func TestAnswersWithoutRows(t *testing.T) {
 	c := newCluster(t)
-	liar := c.startLiar("liar", func(c *workerv1.Command) bool { return c.GetReadObject() != nil }, func(done *workerv1.Done) { done.Values = nil })
+	liar := c.startLiar("liar", func(c *workerv1.Command) bool { return c.GetReadObject() != nil },
+		func(done *workerv1.Done) { done.Values = nil })
 	c.until("the liar", func() bool { return len(c.fleet.Workers()) == 1 })
 	s := newObjectServer(t, map[string]string{"x": numbered(10)})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

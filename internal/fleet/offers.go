@@ -62,7 +62,8 @@ func (f *Fleet) Begin(term int64) {
 // it after the first one has.
 func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	f.mu.Lock()
-	left, elected := returnWait-time.Since(f.returned), f.term > 0
+	left := returnWait - time.Since(f.returned)
+	elected := f.term > 0
 	f.mu.Unlock()
 	if left <= 0 || !elected {
 		return nil
@@ -70,7 +71,8 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	over := time.After(left)
 	for {
 		f.mu.Lock()
-		changed, complete := f.changed.Wait(), f.offersAreCompleteLocked()
+		changed := f.changed.Wait()
+		complete := f.offersAreCompleteLocked()
 		f.mu.Unlock()
 		if complete {
 			return nil
@@ -186,7 +188,8 @@ func (e *execution) finishAdoption(a *group, err error) {
 		return
 	}
 	if err != nil {
-		e.fleet.log.Info("worker no longer has the tiles that it offered", "job", e.jobID, "worker", a.session.name, "why", err)
+		e.fleet.log.Info("worker no longer has the tiles that it offered", "job", e.jobID, "worker", a.session.name,
+			"why", err)
 		for _, t := range a.tiles {
 			e.placed.remove(t)
 		}
@@ -197,7 +200,8 @@ func (e *execution) finishAdoption(a *group, err error) {
 	for _, t := range a.tiles {
 		e.placed.tiles[t].state = builtAs(e.placed.tiles[t].wantStored)
 	}
-	e.fleet.log.Info("adopted tiles", "job", e.jobID, "worker", a.session.name, "tiles", len(a.tiles), "of", len(e.placed.tiles))
+	e.fleet.log.Info("adopted tiles", "job", e.jobID, "worker", a.session.name, "tiles", len(a.tiles),
+		"of", len(e.placed.tiles))
 }
 
 // computeIdentity returns the hash of what determines the tiles of the job.

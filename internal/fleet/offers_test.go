@@ -126,7 +126,8 @@ func TestWhatIsMissingIsBuilt(t *testing.T) {
 func TestTilesOfAnotherJobGiveWay(t *testing.T) {
 	t.Parallel()
 	c, lines := newTerms(t)
-	p, other := gaussianProblem(t, 203, 1), gaussianProblem(t, 203, 2)
+	p := gaussianProblem(t, 203, 1)
+	other := gaussianProblem(t, 203, 2)
 	_, size := c.datasets.put(t, p.data)
 	p.storage, other.storage = planning.Float32, planning.Float32
 	need := p.need(size)

@@ -36,7 +36,8 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 	defer answering.Wait()
 	defer close(stop)
 	defer f.Close()
-	need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: fuzzRows, Columns: 2}, K: fuzzK, Lanes: 1}
+	need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: fuzzRows, Columns: 2},
+		K: fuzzK, Lanes: 1}
 	x, err := f.NewExecutor(t.Context(), Task{JobID: "j", Need: need})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +68,8 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 func TestAPanicIsTheErrorOfItsImport(t *testing.T) {
 	f := New(Config{Timing: DefaultTiming()})
 	defer f.Close()
-	if _, _, err := f.admit(t.Context(), &workerv1.Hello{Name: "reader", ReadsObjects: true, TableRules: wire.TableRules}); err != nil {
+	if _, _, err := f.admit(t.Context(), &workerv1.Hello{Name: "reader", ReadsObjects: true,
+		TableRules: wire.TableRules}); err != nil {
 		t.Fatal(err)
 	}
 	unit := &ObjectUnit{Request: func(context.Context, uint64) (*workerv1.ReadObject, error) { panic("a defect") }}

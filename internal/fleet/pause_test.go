@@ -13,7 +13,8 @@ import (
 // A worker that is overtaken again during its pause gets no tiles before the end of the second pause.
 func TestTheSecondPauseOfASlowWorkerIsNotCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, s := New(Config{Timing: Timing{SlowAfter: time.Second}}), &session{}
+		f := New(Config{Timing: Timing{SlowAfter: time.Second}})
+		s := &session{}
 		slow := func() bool {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -57,10 +58,11 @@ func TestPulsesDoNotPileUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		_ = outbox.Serve(silent{ctx: ctx, stop: ctx.Done()}, a, outbox.Handler[workerv1.AttachRequest, workerv1.AttachResponse]{
-			Sent:  func(m *workerv1.AttachResponse) { sent <- m },
-			Broke: func(error) error { return nil },
-		})
+		_ = outbox.Serve(silent{ctx: ctx, stop: ctx.Done()}, a,
+			outbox.Handler[workerv1.AttachRequest, workerv1.AttachResponse]{
+				Sent:  func(m *workerv1.AttachResponse) { sent <- m },
+				Broke: func(error) error { return nil },
+			})
 	}()
 	if m := <-sent; m.GetWelcome() == nil {
 		t.Errorf("the first message is %v", m)

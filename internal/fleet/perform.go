@@ -12,8 +12,8 @@ import (
 )
 
 // operation is one request to all tiles or to some of them. It does not change while it runs. maxBytes, request and
-// decode are called by the goroutines of several workers at once, and merge by that of perform only, so that merge needs
-// no lock.
+// decode are called by the goroutines of several workers at once, and merge by that of perform only, so that merge
+// needs no lock.
 type operation struct {
 	name        string
 	tiles       []int                 // nil means all
@@ -77,7 +77,8 @@ func (e *execution) rowLists(lists int, op *operation) ([][]float64, *operation)
 		for list := range values {
 			for _, t := range tiles {
 				rows := partition.Tile(e.rows, t)
-				if err := unpackPossible(values[list][rows.From:rows.To], answer.values[at:at+8*rows.Len()], possible); err != nil {
+				if err := unpackPossible(values[list][rows.From:rows.To], answer.values[at:at+8*rows.Len()],
+					possible); err != nil {
 					return err
 				}
 				at += 8 * rows.Len()

@@ -32,7 +32,8 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 		stopping, waiting, err := e.placeLocked(betweenOps, wholeMatrix)
 		e.fleet.mu.Unlock()
 		if stopping {
-			<-changed // soon: the goroutine of a handover that is stopped waits for no worker, and notifies when it ends
+			// soon: the goroutine of a handover that is stopped waits for no worker, and notifies when it ends
+			<-changed
 			continue
 		}
 		if waiting, err = short.check(waiting, err); err != nil {
@@ -146,7 +147,8 @@ func (e *execution) mustBuildAtOnceLocked(layout *partition.Layout, sessions []*
 // balanceLocked moves tiles if that pays: after the fleet has changed, to where there are fewer, and at times to where
 // operations are faster.
 func (e *execution) balanceLocked(layout *partition.Layout, changed, due bool) {
-	rule, ops := e.need.StorageRule(), e.placed.ops
+	rule := e.need.StorageRule()
+	ops := e.placed.ops
 	if changed && layout.Balance(rule) {
 		e.fleet.log.Info("balancing job", "job", e.jobID)
 		return
@@ -162,7 +164,8 @@ func (e *execution) balanceLocked(layout *partition.Layout, changed, due bool) {
 
 // layoutLocked returns the placement of the tiles after all handovers, and whether a tile has no worker. Tiles on
 // workers that yield them count as not placed, unless they stay.
-func (e *execution) layoutLocked(sessions []*session, hosts []partition.Host, stays stay) (layout *partition.Layout, unplaced bool) {
+func (e *execution) layoutLocked(sessions []*session, hosts []partition.Host,
+	stays stay) (layout *partition.Layout, unplaced bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
 		index[s] = h
@@ -203,11 +206,15 @@ func (e *execution) removeLostLocked() {
 	maps.DeleteFunc(e.handovers.direct, func(s *session, _ bool) bool { return s.ended })
 }
 
-// hostsLocked describes workers as places for tiles of this job. Those with more than the given doubt accept none, unless
-// there is no worker without doubts and no worker drains, so that a job can still be balanced.
+// hostsLocked describes workers as places for tiles of this job. Those with more than the given doubt accept none,
+// unless there is no worker without doubts and no worker drains, so that a job can still be balanced.
 func (e *execution) hostsLocked(sessions []*session, most doubt) []partition.Host {
-	draining := slices.ContainsFunc(e.placed.tiles, func(t tile) bool { return t.worker != nil && t.worker.yieldsLocked() && t.worker.workingLocked() })
-	if !draining && !slices.ContainsFunc(sessions, func(s *session) bool { return e.usableLocked(s) && e.blame.doubts(s) == noDoubt }) {
+	draining := slices.ContainsFunc(e.placed.tiles, func(t tile) bool {
+		return t.worker != nil && t.worker.yieldsLocked() && t.worker.workingLocked()
+	})
+	if !draining && !slices.ContainsFunc(sessions, func(s *session) bool {
+		return e.usableLocked(s) && e.blame.doubts(s) == noDoubt
+	}) {
 		most = unreliable
 	}
 	hosts := make([]partition.Host, len(sessions))
@@ -266,7 +273,8 @@ func (e *execution) cannotPlaceLocked(sessions []*session) (waiting string, err 
 	case len(alone) == 0 && silent > 0:
 		return fmt.Sprintf("waiting for a worker: %d of %d do not answer", silent, len(sessions)), nil
 	case len(alone) == 0:
-		return fmt.Sprintf("waiting for a worker: all %d connected are draining or failed at this job", len(sessions)), nil
+		return fmt.Sprintf("waiting for a worker: all %d connected are draining or failed at this job",
+			len(sessions)), nil
 	}
 	plan, err := planning.Make(e.need, alone)
 	switch {

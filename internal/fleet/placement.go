@@ -45,7 +45,8 @@ type tile struct {
 	step  uint64     // step of its sums; 0 if it has none
 }
 
-// copied is a copy of a tile on a second worker. It belongs to a handover or a rescue, until it becomes the tile itself.
+// copied is a copy of a tile on a second worker. It belongs to a handover or a rescue, until it becomes the tile
+// itself.
 type copied struct {
 	tile
 	number int
@@ -198,7 +199,8 @@ func (p *placement) removeFrom(s *session, tiles []int) {
 }
 
 func (p *placement) tellToDrop(s *session, tiles []*workerv1.Tile) {
-	s.postLocked(&workerv1.Command{JobId: p.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
+	s.postLocked(&workerv1.Command{JobId: p.key, Tiles: tiles,
+		Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
 func (p *placement) tellToRelease(s *session) {
@@ -251,7 +253,8 @@ func (p *placement) copyTo(members []*session, t int, stored bool) *copied {
 
 // reserveCopy reserves memory for a copy of a tile on a worker.
 func (p *placement) reserveCopy(s *session, t int, stored bool) *copied {
-	c := &copied{tile: tile{worker: s, epoch: p.newEpoch(), wantStored: stored}, number: t, bytes: p.sizes[t].Bytes(stored)}
+	c := &copied{tile: tile{worker: s, epoch: p.newEpoch(), wantStored: stored}, number: t,
+		bytes: p.sizes[t].Bytes(stored)}
 	s.used += c.bytes
 	return c
 }

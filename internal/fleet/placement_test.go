@@ -43,17 +43,20 @@ func (p *placement) check(t *rapid.T, sessions []*session, copies map[int]*copie
 // Whatever happens to tiles and workers, a placement keeps account of what is where.
 func TestAPlacementKeepsAccount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2}, K: 2, Lanes: 1}
+		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2},
+			K: 2, Lanes: 1}
 		f := New(Config{})
 		p := newPlacement(f, need)
 		copies := map[int]*copied{} // by tile
 		var sessions []*session
 		for range 4 {
-			s := &session{threads: 2, pending: map[uint64]*call{}, done: make(chan struct{}), watchdog: time.NewTimer(time.Hour)}
+			s := &session{threads: 2, pending: map[uint64]*call{}, done: make(chan struct{}),
+				watchdog: time.NewTimer(time.Hour)}
 			sessions = append(sessions, s)
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
-			tile, s := rapid.IntRange(0, len(p.tiles)-1).Draw(t, "tile"), rapid.SampledFrom(sessions).Draw(t, "worker")
+			tile := rapid.IntRange(0, len(p.tiles)-1).Draw(t, "tile")
+			s := rapid.SampledFrom(sessions).Draw(t, "worker")
 			at, stored := &p.tiles[tile], rapid.Bool().Draw(t, "stored")
 			switch event := rapid.IntRange(0, 9).Draw(t, "event"); {
 			case s.ended && event < 9:
@@ -98,8 +101,8 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 	})
 }
 
-// The tiles of a worker that drains, or is away, move to a slow worker rather than stay, if no other has room. They move
-// to one that may never answer only if they cannot stay.
+// The tiles of a worker that drains, or is away, move to a slow worker rather than stay, if no other has room. They
+// move to one that may never answer only if they cannot stay.
 func TestWhereTilesMoveIfOnlyDoubtedWorkersHaveRoom(t *testing.T) {
 	const yielding, full, doubted = 0, 1, 2
 	drains := func(s *session) { s.draining = true }
@@ -118,9 +121,11 @@ func TestWhereTilesMoveIfOnlyDoubtedWorkersHaveRoom(t *testing.T) {
 		"on a draining worker, and all others stall":   {drains, stalled, true, yielding},
 		"from an absent worker to one that stalls":     {away, stalled, false, doubted},
 	} {
-		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2}, K: 2, Lanes: 1}
+		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2},
+			K: 2, Lanes: 1}
 		f := New(Config{})
-		e := &execution{fleet: f, need: need, pace: pace.New(time.Second), blame: newBlame(nil), placed: newPlacement(f, need)}
+		e := &execution{fleet: f, need: need, pace: pace.New(time.Second), blame: newBlame(nil),
+			placed: newPlacement(f, need)}
 		e.handovers = newHandovers(&e.placed)
 		sessions := manySessions(3)
 		for _, s := range sessions {

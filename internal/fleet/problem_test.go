@@ -36,7 +36,8 @@ func newProblem(t *testing.T, data dataset.Dataset, spec kernel.MatrixSpec) *pro
 	var rows kernel.RowFetcher
 	local := data
 	if k, given := data.(*dataset.Kernel); given {
-		local, rows = nil, kernel.GivenRows(k)
+		local = nil
+		rows = kernel.GivenRows(k)
 	}
 	source, err := kernel.NewSource(spec, local, rows)
 	if err != nil {
@@ -149,7 +150,8 @@ func (p *problem) maxLanes() int {
 
 func (p *problem) need(size int64) planning.Workload {
 	return planning.Workload{
-		Matrix: p.spec, DatasetBytes: size, Scaled: p.units != nil, K: maxClusters, Lanes: p.maxLanes(), Products: 2, Block: maxBlock, SparseEntries: int64(p.spec.Rows), Storage: p.storage,
+		Matrix: p.spec, DatasetBytes: size, Scaled: p.units != nil, K: maxClusters, Lanes: p.maxLanes(), Products: 2,
+		Block: maxBlock, SparseEntries: int64(p.spec.Rows), Storage: p.storage,
 	}
 }
 

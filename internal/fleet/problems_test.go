@@ -39,14 +39,18 @@ func TestProblemsSideBySideOnWorkers(t *testing.T) {
 		}
 		constraints = append(constraints, constraint.Constraint{I: i, J: 499 - i, Kind: kind})
 	}
-	first, err := kmeans.Prepare(data, clustering.Spec{K: 4, Restarts: 5, MaxIterations: 20, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}})
+	first, err := kmeans.Prepare(data, clustering.Spec{K: 4, Restarts: 5, MaxIterations: 20,
+		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	problems := []*kmeans.Problem{first}
-	for seed, algorithm := range []kmeans.Algorithm{kmeans.PCKmeans, kmeans.MPCKmeans, kmeans.CopKmeans, kmeans.HMRFKmeans} {
+	for seed, algorithm := range []kmeans.Algorithm{kmeans.PCKmeans, kmeans.MPCKmeans, kmeans.CopKmeans,
+		kmeans.HMRFKmeans} {
 		p, err := first.WithSpec(clustering.Spec{
-			K: 4, Restarts: 1 + seed, MaxIterations: 20, Seed: uint64(seed), Supervision: clustering.Supervision{Constraints: constraints}, Algorithm: &kmeans.Options{Algorithm: algorithm},
+			K: 4, Restarts: 1 + seed, MaxIterations: 20, Seed: uint64(seed),
+			Supervision: clustering.Supervision{Constraints: constraints},
+			Algorithm:   &kmeans.Options{Algorithm: algorithm},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -74,9 +78,11 @@ func TestProblemsSideBySideOnWorkers(t *testing.T) {
 				c.startWorker(fmt.Sprint("w", w))
 			}
 			id, size := c.datasets.put(t, data)
-			e, err := c.fleet.NewKMeansExecutor(c.ctx, fleet.Task{JobID: "job", DatasetID: id, Vectors: first.Vectors, Need: planning.Workload{
-				DatasetBytes: size, K: 4, Lanes: kmeans.Lanes(problems...), Vectors: &planning.Vectors{Rows: 500, Columns: 4, Width: 4},
-			}})
+			e, err := c.fleet.NewKMeansExecutor(c.ctx, fleet.Task{JobID: "job", DatasetID: id, Vectors: first.Vectors,
+				Need: planning.Workload{
+					DatasetBytes: size, K: 4, Lanes: kmeans.Lanes(problems...),
+					Vectors: &planning.Vectors{Rows: 500, Columns: 4, Width: 4},
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}

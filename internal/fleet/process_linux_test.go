@@ -31,10 +31,13 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 		memory  func(planning.Workload) int64
 		partly  bool // some tiles are stored and some are not
 	}{
-		{"tiles that do not fit", func(t *testing.T) *problem { return gaussianProblem(t, testscale.Count(5000, 8000), 1) },
+		{"tiles that do not fit", func(t *testing.T) *problem {
+			return gaussianProblem(t, testscale.Count(5000, 8000), 1)
+		},
 			func(planning.Workload) int64 { return 48 * mib }, true},
 		{"data that barely fit", func(t *testing.T) *problem {
-			return newProblem(t, randomPoints(t, 1000, 6000, 1), kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 50, Columns: 6000})
+			return newProblem(t, randomPoints(t, 1000, 6000, 1), kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 50,
+				Columns: 6000})
 		}, func(need planning.Workload) int64 { return need.MinFreeBytes(2) }, false},
 		{"a graph", func(t *testing.T) *problem { return graphProblem(t, 50_000, 1_000_000, 1) }, exactly, false},
 		{"a given matrix", func(t *testing.T) *problem { return kernelProblem(t, 3000, 1) },
@@ -121,7 +124,8 @@ func TestAWorkerProcessKeepsNeighborsInItsMemory(t *testing.T) {
 	for _, name := range testscale.Some([]string{"points", "scaled", "sparse", "kernel"}, 1) {
 		t.Run(name, func(t *testing.T) {
 			withinMemory(t, func(t *testing.T) bool {
-				c, p := newCluster(t), problems[name](t)
+				c := newCluster(t)
+				p := problems[name](t)
 				task := p.task(c, nil)
 				memory := plannedBytes(t, task.Need)
 				process := c.spawn(program, memory)
@@ -168,7 +172,8 @@ type process struct {
 
 func (c *cluster) spawn(program string, memory int64) *process {
 	c.Helper()
-	command := exec.Command(program, "--coordinator", c.addr, "--name", "real", "--threads", "2", "--memory", fmt.Sprint(memory), "--log-level", "warn")
+	command := exec.Command(program, "--coordinator", c.addr, "--name", "real", "--threads", "2", "--memory",
+		fmt.Sprint(memory), "--log-level", "warn")
 	command.Stderr = os.Stderr
 	// It collects garbage early, so that the peak shows what it holds and not when the collector had its turn.
 	command.Env = append(os.Environ(), "GOGC=25")
@@ -201,10 +206,12 @@ func withinMemory(t *testing.T, run func(t *testing.T) bool) {
 // (maxOvershoot in runtime/mgcpacer.go). More than that is an error.
 func (p *process) checkPeak(memory int64) bool {
 	p.Helper()
-	highest, allowed := peak(p.T, p.pid), memory+worker.RuntimeBytes
+	highest := peak(p.T, p.pid)
+	allowed := memory + worker.RuntimeBytes
 	p.Logf("%d MiB of memory, %d MiB at the peak, %d MiB idle", memory/mib, highest/mib, p.idle/mib)
 	if highest > allowed+allowed/10 {
-		p.Errorf("%d bytes at the peak, more than a tenth above %d and %d for the runtime", highest, memory, int64(worker.RuntimeBytes))
+		p.Errorf("%d bytes at the peak, more than a tenth above %d and %d for the runtime", highest, memory,
+			int64(worker.RuntimeBytes))
 	}
 	return highest <= allowed
 }

@@ -34,8 +34,10 @@ func TestAnObjectIsNotUnreadableBecauseItsReaderWasLost(t *testing.T) {
 // A worker that reads tables by other rules is not asked: the parts of one table would be read differently.
 func TestWorkersWithOtherRulesAreNotAsked(t *testing.T) {
 	f := New(Config{})
-	for name, rules := range map[string]uint32{"same": wire.TableRules, "earlier": wire.TableRules - 1, "later": wire.TableRules + 1} {
-		hello := &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: name, ReadsObjects: true, TableRules: rules}
+	for name, rules := range map[string]uint32{"same": wire.TableRules, "earlier": wire.TableRules - 1,
+		"later": wire.TableRules + 1} {
+		hello := &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: name,
+			ReadsObjects: true, TableRules: rules}
 		if _, _, err := f.admit(t.Context(), hello); err != nil {
 			t.Fatal(err)
 		}
@@ -80,8 +82,9 @@ func TestAnImportWaitsForItsReader(t *testing.T) {
 		go func() { done <- f.ReadObjects(t.Context(), []*ObjectUnit{unit}, nil) }()
 		for began, pieces := time.Now(), uint64(0); time.Since(began) < 2*f.cfg.WorkerWait; pieces++ {
 			time.Sleep(f.cfg.HeartbeatInterval)
-			f.receive(s, a, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{
-				Running: []*workerv1.Progress{{CommandId: 1, Pieces: pieces}}}}})
+			f.receive(s, a,
+				&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{
+					Running: []*workerv1.Progress{{CommandId: 1, Pieces: pieces}}}}})
 		}
 		select {
 		case err := <-done:
@@ -103,7 +106,8 @@ func TestAnImportWithoutAReadyWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(Config{Timing: DefaultTiming()})
 		defer f.Close()
-		s, a, err := f.admit(t.Context(), &workerv1.Hello{Name: "draining", ReadsObjects: true, TableRules: wire.TableRules})
+		s, a, err := f.admit(t.Context(), &workerv1.Hello{Name: "draining", ReadsObjects: true,
+			TableRules: wire.TableRules})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,12 +121,15 @@ func TestAnImportWithoutAReadyWorker(t *testing.T) {
 		began := time.Now()
 		beating.Go(func() {
 			for ctx.Err() == nil {
-				f.receive(s, a, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{}}})
+				f.receive(s, a,
+					&workerv1.AttachRequest{
+						Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{}}})
 				time.Sleep(f.cfg.HeartbeatInterval)
 			}
 		})
 		err = f.ReadObjects(ctx, []*ObjectUnit{{}}, nil)
-		if !fault.Is(err, noWorkers) || !strings.Contains(err.Error(), "none of the 1 connected workers") || time.Since(began) != f.cfg.WorkerWait {
+		if !fault.Is(err, noWorkers) || !strings.Contains(err.Error(), "none of the 1 connected workers") ||
+			time.Since(began) != f.cfg.WorkerWait {
 			t.Errorf("the import ended after %v: %v", time.Since(began), err)
 		}
 	})

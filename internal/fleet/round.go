@@ -152,7 +152,8 @@ func (r *round) help(late *running) {
 		rescue.copies = append(rescue.copies, c)
 		helper := of[c.worker]
 		if helper == nil {
-			helper = &group{role: rescues, session: c.worker, member: r.placed.members[c.worker], copies: map[int]*tile{}}
+			helper = &group{role: rescues, session: c.worker, member: r.placed.members[c.worker],
+				copies: map[int]*tile{}}
 			of[c.worker] = helper
 			rescue.helpers = append(rescue.helpers, helper)
 		}
@@ -190,7 +191,9 @@ func (r *round) copyToAnyLocked(idle []*session, of map[*session]*group, t int) 
 		}
 		return float64(len(of[s].tiles)) / float64(s.threads)
 	}
-	byLoad := slices.SortedStableFunc(slices.Values(idle), func(a, b *session) int { return cmp.Compare(load(a), load(b)) })
+	byLoad := slices.SortedStableFunc(slices.Values(idle), func(a, b *session) int {
+		return cmp.Compare(load(a), load(b))
+	})
 	return r.placed.copyTo(byLoad, t, r.placed.tiles[t].wantStored)
 }
 

@@ -81,12 +81,14 @@ func cachedFiles(t *testing.T, dir string) []string {
 	return files
 }
 
-// Each of eight workers gets about an eighth of the data set, from the coordinator, which sends nothing else. Workers that
-// join or take over the tiles of lost ones fetch what they lack.
+// Each of eight workers gets about an eighth of the data set, from the coordinator, which sends nothing else. Workers
+// that join or take over the tiles of lost ones fetch what they lack.
 func TestWorkersFetchTheRowsOfTheirTiles(t *testing.T) {
 	t.Run("dense", func(t *testing.T) { fetchRowsOfTiles(t, rowProblem(t, testscale.Count(24_000, 64_000)), 3) })
 	if testscale.Long {
-		t.Run("sparse", func(t *testing.T) { fetchRowsOfTiles(t, sparseRowProblem(t, 32_000, metric.SquaredEuclidean), 7) })
+		t.Run("sparse", func(t *testing.T) {
+			fetchRowsOfTiles(t, sparseRowProblem(t, 32_000, metric.SquaredEuclidean), 7)
+		})
 	}
 }
 
@@ -168,7 +170,9 @@ func TestRowsHaveTheSameBits(t *testing.T) {
 		"probabilities": func(t *testing.T) *vectorProblem {
 			return newVectorProblem(t, positivePoints(t, 17_000, 256, 3, 1), metric.KL, false)
 		},
-		"sparse":               func(t *testing.T) *vectorProblem { return sparseRowProblem(t, 9000, metric.SquaredEuclidean) },
+		"sparse": func(t *testing.T) *vectorProblem {
+			return sparseRowProblem(t, 9000, metric.SquaredEuclidean)
+		},
 		"sparse probabilities": func(t *testing.T) *vectorProblem { return sparseRowProblem(t, 9000, metric.KL) },
 		"landmarks": func(t *testing.T) *vectorProblem {
 			points, units, scaled := scaledPoints(t, 17_000, 256)
@@ -178,15 +182,18 @@ func TestRowsHaveTheSameBits(t *testing.T) {
 			return newVectorProblem(t, randomPoints(t, 480, 9000, 1), metric.SquaredEuclidean, false)
 		},
 	}
-	for _, name := range testscale.Some([]string{"sparse", "landmarks", "plain", "probabilities", "scaled", "sparse probabilities", "spherical", "wide"}, 1) {
+	for _, name := range testscale.Some([]string{"sparse", "landmarks", "plain", "probabilities", "scaled",
+		"sparse probabilities", "spherical", "wide"}, 1) {
 		t.Run(name, func(t *testing.T) {
-			c, p := newCluster(t), problems[name](t)
+			c := newCluster(t)
+			p := problems[name](t)
 			p.k, p.lanes = 3, 2
 			_, size := c.datasets.put(t, p.data)
 			if !p.need(size).ByRows() {
 				t.Fatal("the data set is small enough to be fetched whole")
 			}
-			for at, change := range []func(*worker.Config){func(*worker.Config) {}, serving(t.TempDir()), whole, caching(t.TempDir())} {
+			for at, change := range []func(*worker.Config){func(*worker.Config) {}, serving(t.TempDir()), whole,
+				caching(t.TempDir())} {
 				c.startWorker(fmt.Sprint("w", at), change)
 				e := c.submitVectors(p, nil)
 				newVectorSequence(c, e, p, uint64(at)).run(3, noDisturbance)
@@ -200,13 +207,15 @@ func TestRowsHaveTheSameBits(t *testing.T) {
 }
 
 // landmarkProblem has features as rows: kernel values with a few points, in other units.
-func landmarkProblem(t *testing.T, points *dataset.Points, units *dataset.Units, scaled *dataset.Points) *vectorProblem {
+func landmarkProblem(t *testing.T, points *dataset.Points, units *dataset.Units,
+	scaled *dataset.Points) *vectorProblem {
 	t.Helper()
 	const count, rank = 30, 8
 	random := rand.New(rand.NewPCG(1, 1))
 	f := &kernel.FeatureSpec{
 		Matrix:    kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 20, Rows: points.N, Columns: points.D, Grid: -40},
-		Landmarks: make([]int32, count), Rank: rank, Projection: make([]float64, count*rank), Points: &dataset.Points{N: count, D: points.D},
+		Landmarks: make([]int32, count), Rank: rank, Projection: make([]float64, count*rank),
+		Points: &dataset.Points{N: count, D: points.D},
 	}
 	for at := range f.Landmarks {
 		f.Landmarks[at] = int32(at * points.N / count)
@@ -294,7 +303,8 @@ func TestADataSetLargerThanAnyWorker(t *testing.T) {
 // What a worker has on disk of its rows it does not fetch again, and what is damaged there it does.
 func TestCachedRows(t *testing.T) {
 	c := newCluster(t)
-	p, dir := rowProblem(t, 17_000), t.TempDir()
+	p := rowProblem(t, 17_000)
+	dir := t.TempDir()
 	_, size := c.datasets.put(t, p.data)
 	c.checkCache(dir, size, func() {
 		e := c.submitVectors(p, nil)
@@ -306,7 +316,8 @@ func TestCachedRows(t *testing.T) {
 // A worker with tiles of a job by rows that then needs the data set whole, for neighbors, gets it, and builds rows
 // from it.
 func TestRowsAndTheWholeOfADataSet(t *testing.T) {
-	changes := map[string]func(*worker.Config){"without a cache": func(*worker.Config) {}, "with a cache": serving(t.TempDir())}
+	changes := map[string]func(*worker.Config){"without a cache": func(*worker.Config) {},
+		"with a cache": serving(t.TempDir())}
 	for _, name := range testscale.Some([]string{"with a cache", "without a cache"}, 1) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
@@ -340,11 +351,12 @@ func TestWhoNeedsTheWholeDataSet(t *testing.T) {
 		need  planning.Workload
 		whole bool
 	}{
-		"dense rows":        {planning.Workload{Vectors: &dense, DatasetBytes: large}, false},
-		"few dense rows":    {planning.Workload{Vectors: &dense, DatasetBytes: 1 << 20}, true},
-		"sparse rows":       {planning.Workload{Vectors: &sparse, DatasetBytes: large}, false},
-		"landmarks":         {planning.Workload{Vectors: &features, DatasetBytes: large}, false},
-		"neighbors":         {planning.Workload{Neighbors: &planning.Neighbors{Rows: 1 << 20, Columns: 128}, DatasetBytes: large}, true},
+		"dense rows":     {planning.Workload{Vectors: &dense, DatasetBytes: large}, false},
+		"few dense rows": {planning.Workload{Vectors: &dense, DatasetBytes: 1 << 20}, true},
+		"sparse rows":    {planning.Workload{Vectors: &sparse, DatasetBytes: large}, false},
+		"landmarks":      {planning.Workload{Vectors: &features, DatasetBytes: large}, false},
+		"neighbors": {planning.Workload{Neighbors: &planning.Neighbors{Rows: 1 << 20, Columns: 128},
+			DatasetBytes: large}, true},
 		"a matrix":          {planning.Workload{DatasetBytes: large}, true},
 		"an earlier worker": {planning.Workload{Vectors: &dense, DatasetBytes: large, Whole: true}, true},
 	} {

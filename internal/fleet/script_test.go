@@ -29,7 +29,8 @@ type scriptedWorker struct {
 }
 
 func validHello() *workerv1.Hello {
-	return &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "scripted", Threads: 1}
+	return &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "scripted",
+		Threads: 1}
 }
 
 // attachScripted attaches a scripted worker and returns the answer to its hello.
@@ -68,7 +69,8 @@ func (w *scriptedWorker) answerCommands(script func(*workerv1.Command) *workerv1
 			return err
 		}
 		if c := m.GetCommand(); c != nil {
-			answer := &workerv1.Answer{CommandId: c.GetCommandId(), Outcome: &workerv1.Answer_Done{Done: &workerv1.Done{}}}
+			answer := &workerv1.Answer{CommandId: c.GetCommandId(),
+				Outcome: &workerv1.Answer_Done{Done: &workerv1.Done{}}}
 			if f := script(c); f != nil {
 				answer.Outcome = &workerv1.Answer_Failure{Failure: f}
 			}
@@ -174,14 +176,19 @@ func TestInvalidInputFailsTheJobWithItsReason(t *testing.T) {
 // startHeartbeats sends heartbeats until stop is called. With each it sends an answer to a command that
 // does not exist, which the coordinator must ignore.
 func (w *scriptedWorker) startHeartbeats() (stop func()) {
-	ticker, over := time.NewTicker(heartbeat), make(chan struct{})
+	ticker := time.NewTicker(heartbeat)
+	over := make(chan struct{})
 	var beating sync.WaitGroup
 	beating.Go(func() {
 		for sequence := uint64(0); ; sequence++ {
 			select {
 			case <-ticker.C:
-				w.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{Sequence: sequence}}})
-				w.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: &workerv1.Answer{CommandId: 1 << 40}}})
+				w.send(
+					&workerv1.AttachRequest{
+						Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{Sequence: sequence}}})
+				w.send(
+					&workerv1.AttachRequest{
+						Message: &workerv1.AttachRequest_Answer{Answer: &workerv1.Answer{CommandId: 1 << 40}}})
 			case <-over:
 				return
 			}

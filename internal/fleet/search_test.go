@@ -40,10 +40,13 @@ func TestLocalSearchOnWorkers(t *testing.T) {
 		}
 		constraints = append(constraints, constraint.Constraint{I: i, J: 499 - i, Kind: kind})
 	}
-	for name, data := range map[string]dataset.Dataset{"points": randomPoints(t, 500, 4, 3), "graph": graphProblem(t, 500, 3000, 5).data} {
+	for name, data := range map[string]dataset.Dataset{"points": randomPoints(t, 500, 4, 3),
+		"graph": graphProblem(t, 500, 3000, 5).data} {
 		spec := clustering.Spec{
-			K: 4, Restarts: 5, MaxIterations: 200, Initialization: clustering.Initialization{Start: clustering.StartRandom}, Supervision: clustering.Supervision{Constraints: constraints},
-			Algorithm: &kernelkmeans.Options{OnRise: kernelkmeans.RiseIgnore, KeepBest: true, LocalSearch: 20},
+			K: 4, Restarts: 5, MaxIterations: 200,
+			Initialization: clustering.Initialization{Start: clustering.StartRandom},
+			Supervision:    clustering.Supervision{Constraints: constraints},
+			Algorithm:      &kernelkmeans.Options{OnRise: kernelkmeans.RiseIgnore, KeepBest: true, LocalSearch: 20},
 		}
 		p, err := kernelkmeans.Prepare(data, spec)
 		if err != nil {
@@ -67,7 +70,8 @@ func TestLocalSearchOnWorkers(t *testing.T) {
 				}
 				id, size := c.datasets.put(t, data)
 				e, err := c.fleet.NewExecutor(c.ctx, fleet.Task{JobID: "job", DatasetID: id, Need: planning.Workload{
-					Matrix: p.Matrix, DatasetBytes: size, K: spec.K, Lanes: p.Lanes(), Block: p.Candidates(), SparseEntries: 2 * int64(p.Constraints.Len()),
+					Matrix: p.Matrix, DatasetBytes: size, K: spec.K, Lanes: p.Lanes(), Block: p.Candidates(),
+					SparseEntries: 2 * int64(p.Constraints.Len()),
 				}})
 				if err != nil {
 					t.Fatal(err)
@@ -85,7 +89,8 @@ func TestLocalSearchOnWorkers(t *testing.T) {
 					t.Error("a block of more points than were planned is taken")
 				}
 				if !reflect.DeepEqual(got, want) {
-					t.Errorf("%v after %d iterations, want %v after %d", got.Objective, got.Iterations, want.Objective, want.Iterations)
+					t.Errorf("%v after %d iterations, want %v after %d", got.Objective, got.Iterations, want.Objective,
+						want.Iterations)
 				}
 			})
 		}

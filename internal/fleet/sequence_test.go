@@ -108,7 +108,8 @@ func (s *sequence) randomOp() {
 	}
 }
 
-func (s *sequence) comparePerRow(name string, remote func(context.Context) ([]float64, error), local func(context.Context, []int) ([]float64, error)) {
+func (s *sequence) comparePerRow(name string, remote func(context.Context) ([]float64, error),
+	local func(context.Context, []int) ([]float64, error)) {
 	s.Helper()
 	got, err := remote(s.ctx)
 	if err != nil {
@@ -135,7 +136,8 @@ func (s *sequence) setOperands() {
 		entries[i] = map[int32]float64{}
 	}
 	for range n / 4 {
-		i, j := s.random.IntN(n), s.random.IntN(n)
+		i := s.random.IntN(n)
+		j := s.random.IntN(n)
 		v := float64(s.random.IntN(1000)-500) * spacing
 		entries[i][int32(j)], entries[j][int32(i)] = v, v
 	}
@@ -223,7 +225,8 @@ func (s *sequence) stats() []kernel.ClusterStats {
 		if s.lanes > 1 && s.random.IntN(3) == 0 {
 			continue
 		}
-		stats := kernel.ClusterStats{Lane: lane, Weight: make([]float64, s.k), SelfAffinity: make([]float64, s.k), Count: make([]int32, s.k)}
+		stats := kernel.ClusterStats{Lane: lane, Weight: make([]float64, s.k), SelfAffinity: make([]float64, s.k),
+			Count: make([]int32, s.k)}
 		for i, label := range s.labels[lane*n : (lane+1)*n] {
 			if c := int(label) - lane*s.k; label >= 0 {
 				stats.Weight[c] += s.weights[i]
@@ -293,7 +296,8 @@ func (s *sequence) checkLargest(got, want []float64, needed int) {
 	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(want[b], want[a]) })
 	for rank, i := range places {
 		if got[i] != want[i] && (rank < needed || !math.IsInf(got[i], -1)) {
-			s.Fatalf("the gain of row %d is %v instead of %v, which is number %d of %d", i, got[i], want[i], rank+1, needed)
+			s.Fatalf("the gain of row %d is %v instead of %v, which is number %d of %d", i, got[i], want[i],
+				rank+1, needed)
 		}
 	}
 }
@@ -303,7 +307,8 @@ func (s *sequence) blocks() {
 	s.Helper()
 	var blocks []kernel.Block
 	for lane := range s.lanes {
-		block, share := kernel.Block{Lane: lane}, min(1, maxBlock/float64(s.local.spec.Rows))*s.random.Float64()
+		block := kernel.Block{Lane: lane}
+		share := min(1, maxBlock/float64(s.local.spec.Rows)) * s.random.Float64()
 		for i := range int32(s.local.spec.Rows) {
 			if s.random.Float64() < share && len(block.Points) < maxBlock {
 				block.Points = append(block.Points, i)
@@ -326,7 +331,9 @@ func (s *sequence) wantSame(name string, got, want any, err error) {
 	if err != nil {
 		s.Fatalf("%s: %v", name, err)
 	}
-	if !reflect.DeepEqual(got, want) && !(reflect.ValueOf(got).Kind() == reflect.Slice && reflect.ValueOf(got).Len() == 0 && reflect.ValueOf(want).Len() == 0) {
+	if !reflect.DeepEqual(got, want) &&
+		!(reflect.ValueOf(got).Kind() == reflect.Slice && reflect.ValueOf(got).Len() == 0 &&
+			reflect.ValueOf(want).Len() == 0) {
 		s.Fatalf("%s: got %v, want %v", name, got, want)
 	}
 }

@@ -62,13 +62,15 @@ func (svc *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 func checkCompatible(hello *workerv1.Hello) error {
 	if v := hello.GetProtocolVersion(); v != wire.WorkerProtocol {
 		return fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
-			"worker %q (version %q) speaks worker protocol %d, this coordinator speaks %d; run versions that are at most one release apart",
+			"worker %q (version %q) speaks worker protocol %d, this coordinator speaks %d; run versions that are at "+
+				"most one release apart",
 			hello.GetName(), hello.GetSoftwareVersion(), v, wire.WorkerProtocol).
 			With("worker", strconv.Itoa(int(v))).With("coordinator", strconv.Itoa(wire.WorkerProtocol))
 	}
 	if c := hello.GetNumericClass(); c != kernel.NumericClass {
 		return fault.New(fault.FailedPrecondition, "NUMERIC_CLASS_MISMATCH",
-			"worker %q (version %q) computes numeric class %q, this coordinator needs %q for identical results; run versions of the same class",
+			"worker %q (version %q) computes numeric class %q, this coordinator needs %q for identical results; run "+
+				"versions of the same class",
 			hello.GetName(), hello.GetSoftwareVersion(), c, kernel.NumericClass).
 			With("worker", c).With("coordinator", kernel.NumericClass)
 	}
@@ -106,7 +108,8 @@ func (f *Fleet) payloadFor(ctx context.Context, sessionID, reference string) ([]
 	return large.data, nil
 }
 
-func (svc *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.WorkerService_FetchPayloadServer) error {
+func (svc *service) FetchPayload(r *workerv1.FetchPayloadRequest,
+	stream workerv1.WorkerService_FetchPayloadServer) error {
 	data, err := svc.fleet.payloadFor(stream.Context(), r.GetSessionId(), r.GetReference())
 	if err != nil {
 		return err
@@ -136,8 +139,11 @@ func (svc *service) SendResult(stream workerv1.WorkerService_SendResultServer) e
 			return err
 		}
 		if limit < 0 {
-			sessionID, reference = m.GetSessionId(), m.GetReference()
-			if err := svc.fleet.onPending(stream.Context(), sessionID, reference, func(c *call) { limit = c.maxBytes }); err != nil {
+			sessionID = m.GetSessionId()
+			reference = m.GetReference()
+			if err := svc.fleet.onPending(stream.Context(), sessionID, reference, func(c *call) {
+				limit = c.maxBytes
+			}); err != nil {
 				return err
 			}
 		}
@@ -152,7 +158,9 @@ func (svc *service) SendResult(stream workerv1.WorkerService_SendResultServer) e
 		svc.fleet.hear(sessionID)
 	}
 	// The result is kept until the answer that refers to it arrives.
-	if err := svc.fleet.onPending(stream.Context(), sessionID, reference, func(c *call) { c.result = data }); err != nil {
+	if err := svc.fleet.onPending(stream.Context(), sessionID, reference, func(c *call) {
+		c.result = data
+	}); err != nil {
 		return err
 	}
 	return stream.SendAndClose(&workerv1.SendResultResponse{})

@@ -46,14 +46,16 @@ func attach(t *testing.T, f *Fleet, caller, sessionID string) *session {
 func TestWorkersFetchThePayloadsOfTheirJobs(t *testing.T) {
 	f := New(Config{})
 	defer f.Close()
-	member, stranger := attach(t, f, "a", ""), attach(t, f, "b", "")
+	member := attach(t, f, "a", "")
+	stranger := attach(t, f, "b", "")
 	e := &execution{fleet: f, placed: placement{members: map[*session]*membership{member: {}}}}
 	const size = wire.InlineBytes + 1
 	p := e.newPayload(func() []byte { return make([]byte, size) })
 	reference := p.message().GetReference()
 	fetch := func(caller string, s *session) (int, codes.Code) {
 		stream := &payloadStream{ctx: as(t, caller)}
-		err := (&service{fleet: f}).FetchPayload(&workerv1.FetchPayloadRequest{SessionId: s.id, Reference: reference}, stream)
+		err := (&service{fleet: f}).FetchPayload(&workerv1.FetchPayloadRequest{SessionId: s.id, Reference: reference},
+			stream)
 		return stream.got, status.Code(err)
 	}
 	if got, code := fetch("a", member); got != size || code != codes.OK {

@@ -112,7 +112,8 @@ func (f *Fleet) admit(ctx context.Context, hello *workerv1.Hello) (*session, *at
 	if s.stream != nil {
 		s.stream.End(status.Error(codes.Aborted, "the worker attached again"))
 	}
-	s.stream, s.away = outbox.New[workerv1.AttachResponse](), false
+	s.stream = outbox.New[workerv1.AttachResponse]()
+	s.away = false
 	s.streams++
 	s.pushLocked(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
 		Welcome: &workerv1.Welcome{
@@ -139,7 +140,8 @@ func (f *Fleet) admit(ctx context.Context, hello *workerv1.Hello) (*session, *at
 		change = sessionResumed
 	}
 	f.cfg.Observe.Session(change)
-	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
+	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed,
+		"repeated", len(s.pending))
 	f.changed.Notify()
 	f.abandonCallsLocked()
 	return s, s.stream, nil
@@ -199,8 +201,10 @@ func (f *Fleet) checkAlive(s *session) {
 		return
 	}
 	f.cfg.Observe.Session(sessionLost)
-	f.log.Warn("worker is silent; ending its session", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
-	f.endSessionLocked(s, status.Errorf(codes.Aborted, "the session is over: nothing was heard of the worker for %v", f.cfg.LostAfter))
+	f.log.Warn("worker is silent; ending its session", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen),
+		"tiles", s.tiles)
+	f.endSessionLocked(s, status.Errorf(codes.Aborted, "the session is over: nothing was heard of the worker for %v",
+		f.cfg.LostAfter))
 }
 
 // hear records a sign of life of a worker other than a heartbeat: a message of a transfer, or data that it took or
@@ -208,7 +212,8 @@ func (f *Fleet) checkAlive(s *session) {
 func (f *Fleet) hear(sessionID string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.sessions[sessionID]; s != nil && s.stream != nil { // without a stream it must attach again in time, whatever else it does
+	// without a stream it must attach again in time, whatever else it does
+	if s := f.sessions[sessionID]; s != nil && s.stream != nil {
 		f.seenLocked(s)
 	}
 }
@@ -256,7 +261,8 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 		return // another stream replaced it, or the session has ended
 	}
 	closed := !f.silentLocked(s)
-	s.stream, s.lastSeen = nil, time.Now()
+	s.stream = nil
+	s.lastSeen = time.Now()
 	if s.leaving || s.farewellSent {
 		f.cfg.Observe.Session(sessionLeft)
 		f.log.Info("worker left", "worker", s.name, "id", s.id, "tiles", s.tiles)

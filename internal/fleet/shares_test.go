@@ -72,16 +72,19 @@ func pacedBy(seconds func(c *workerv1.Command, tiles int) time.Duration) func(*w
 	return func(cfg *worker.Config) {
 		cfg.Threads = 1
 		cfg.DialOptions = append(cfg.DialOptions, grpc.WithStreamInterceptor(
-			func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+			func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer,
+				options ...grpc.CallOption) (grpc.ClientStream, error) {
 				s, err := stream(ctx, desc, conn, method, options...)
-				return &pacedStream{ClientStream: s, seconds: seconds, lists: map[uint64]int{}, due: map[uint64]time.Time{}}, err
+				return &pacedStream{ClientStream: s, seconds: seconds, lists: map[uint64]int{},
+					due: map[uint64]time.Time{}}, err
 			}))
 	}
 }
 
 // byDefault makes a fleet rebalance as it does by default. Its workers are not lost.
 func byDefault(cfg *fleet.Config) {
-	cfg.HeartbeatInterval, cfg.SlowAfter = time.Second, fleet.DefaultTiming().SlowAfter
+	cfg.HeartbeatInterval = time.Second
+	cfg.SlowAfter = fleet.DefaultTiming().SlowAfter
 }
 
 // A worker that takes 2.5 times as long as the others ends up with fewer tiles, and the answers keep their bits. With
@@ -103,7 +106,8 @@ func TestTheShareOfASlowWorkerShrinks(t *testing.T) {
 		s.run(40, noDisturbance)
 		slow := c.worker("slow")
 		if before < 6 || after > 5 || slow.Tiles > after || slow.Tiles < 2 || slow.Message != "" {
-			t.Errorf("the slow worker had %d of 25 tiles, then %d, and has %d: %s", before, after, slow.Tiles, slow.Message)
+			t.Errorf("the slow worker had %d of 25 tiles, then %d, and has %d: %s", before, after, slow.Tiles,
+				slow.Message)
 		}
 		pace = fast
 		s.run(600, noDisturbance)

@@ -16,8 +16,8 @@ func hurried(cfg *fleet.Config) {
 }
 
 // One of three workers stops in the middle of an operation, whichever it is, and is not lost: the others do its work,
-// with the same answers. When it goes on, what it answers is too late. Time is virtual, because a busy machine would make
-// the others slow too, and nobody overtakes the last one.
+// with the same answers. When it goes on, what it answers is too late. Time is virtual, because a busy machine would
+// make the others slow too, and nobody overtakes the last one.
 func TestAStragglerIsOvertaken(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -25,7 +25,8 @@ func TestAStragglerIsOvertaken(t *testing.T) {
 			slow := c.startWorker("slow")
 			c.startWorker("b")
 			c.startWorker("c")
-			p, began := gaussianProblem(t, 203, seed), time.Now()
+			p := gaussianProblem(t, 203, seed)
+			began := time.Now()
 			newSequence(c, c.submit(p, nil), p, seed).run(20, func(op int) {
 				switch op % 5 {
 				case 3:
@@ -53,7 +54,8 @@ func TestAStragglerIsOvertakenByTheOnlyOther(t *testing.T) {
 		c := openCluster(t, true, hurried)
 		slow := c.startWorker("slow")
 		c.startWorker("b")
-		p, began := gaussianProblem(t, 203, 1), time.Now()
+		p := gaussianProblem(t, 203, 1)
+		began := time.Now()
 		newSequence(c, c.submit(p, nil), p, 1).run(10, func(op int) {
 			switch op % 5 {
 			case 3:
@@ -74,7 +76,8 @@ func TestAStragglerWithVectorsIsOvertaken(t *testing.T) {
 		c := openCluster(t, true, hurried)
 		slow := c.startWorker("slow")
 		c.startWorker("b")
-		p, began := newVectorProblem(t, randomPoints(t, 3000, 5, 1), metric.SquaredEuclidean, false), time.Now()
+		p := newVectorProblem(t, randomPoints(t, 3000, 5, 1), metric.SquaredEuclidean, false)
+		began := time.Now()
 		newVectorSequence(c, c.submitVectors(p, nil), p, 1).run(12, func(op int) {
 			switch op % 6 {
 			case 3:

@@ -42,7 +42,8 @@ func (c *cluster) startHanging(hangs func(*workerv1.Command) bool, progress *ato
 			}
 		}
 	}()
-	over, ended := make(chan struct{}), make(chan struct{})
+	over := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		ticker := time.NewTicker(heartbeat)
@@ -85,7 +86,8 @@ func (c *cluster) submitLater(p *problem) <-chan *fleet.Executor {
 
 // A worker sends heartbeats and never answers, at whatever command: its tiles go to the other one.
 func TestAWorkerThatNeverAnswersIsExcluded(t *testing.T) {
-	for name, hangs := range map[string]func(*workerv1.Command) bool{"prepare": atPrepare, "build": atBuild, "load": atLoad} {
+	for name, hangs := range map[string]func(*workerv1.Command) bool{"prepare": atPrepare, "build": atBuild,
+		"load": atLoad} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t, impatient, func(cfg *fleet.Config) { cfg.LostAfter = never })

@@ -57,7 +57,8 @@ func newStepAnswers(e *KMeansExecutor, queries []vector.Query) *stepAnswers {
 		byTile: make([][]labeling.Move, tiles), changes: make([]float64, len(e.sums)),
 	}
 	for range queries {
-		s.before, s.after = append(s.before, make([]float64, tiles)), append(s.after, make([]float64, tiles))
+		s.before = append(s.before, make([]float64, tiles))
+		s.after = append(s.after, make([]float64, tiles))
 	}
 	return s
 }
@@ -72,7 +73,9 @@ func (s *stepAnswers) merge(tiles []int, answer *reply) error {
 	if err := s.split(tiles, answer.moves, s.lanes, s.byTile); err != nil {
 		return err
 	}
-	own, size, totals := vector.SortedMoves(s.k, answer.moves), s.k*s.spec.Width(), len(s.lanes)*len(tiles)
+	own := vector.SortedMoves(s.k, answer.moves)
+	size := s.k * s.spec.Width()
+	totals := len(s.lanes) * len(tiles)
 	moved := vector.MovedLanes(s.k, own)
 	values := make([]float64, len(moved)*size+2*totals)
 	if err := unpackPossible(values, answer.values, check.Number); err != nil {

@@ -49,7 +49,8 @@ func TestAnyStorageGivesTheSameBits(t *testing.T) {
 				newSequence(k, e, p, 1).run(30, func(int) { k.checkReserved() })
 				held := e.Usage()
 				if c.stored+c.computed > 0 && (held.Stored != c.stored || held.Computed != c.computed) {
-					t.Errorf("%d tiles are stored, %d are not; want %d and %d", held.Stored, held.Computed, c.stored, c.computed)
+					t.Errorf("%d tiles are stored, %d are not; want %d and %d", held.Stored, held.Computed,
+						c.stored, c.computed)
 				}
 				if held.Stored+held.Computed != tiles || len(held.Shares) != workers {
 					t.Errorf("held is %+v", held)
@@ -121,7 +122,8 @@ func TestAStrictJobWaitsForLostMemory(t *testing.T) {
 	s.load()
 	b.kill()
 	go func() {
-		if why := <-waits; !strings.HasPrefix(why, "waiting for a worker, up to 10m0s: the job does not fit: with storage float32 it needs") {
+		if why := <-waits; !strings.HasPrefix(why,
+			"waiting for a worker, up to 10m0s: the job does not fit: with storage float32 it needs") {
 			t.Errorf("it waits: %q", why)
 		}
 		c.startWorker("late", p.memory(size, 7))
@@ -175,7 +177,8 @@ func TestAPlanCountsOnlyFreeMemory(t *testing.T) {
 		t.Errorf("beside another job: %+v, %v", second, err)
 	}
 	need.Storage = planning.Float32
-	if second, err := c.fleet.Plan(need); err != nil || second.Stored != 13 || !strings.Contains(second.Why, "it would wait") {
+	if second, err := c.fleet.Plan(need); err != nil || second.Stored != 13 ||
+		!strings.Contains(second.Why, "it would wait") {
 		t.Errorf("a strict one beside another job: %+v, %v", second, err)
 	}
 	e.Release()

@@ -79,7 +79,8 @@ func (tr *traffic) most(since []int64) int64 {
 // startTraffic starts workers. Heartbeats are so rare that an iteration has at most one, however slow this machine is.
 func startTraffic(t *testing.T, workers int, change ...func(*worker.Config)) (*cluster, *traffic) {
 	t.Helper()
-	c, f := newCluster(t, func(cfg *fleet.Config) { cfg.HeartbeatInterval = time.Minute }), &traffic{}
+	c := newCluster(t, func(cfg *fleet.Config) { cfg.HeartbeatInterval = time.Minute })
+	f := &traffic{}
 	for w := range workers {
 		f.workers = append(f.workers, c.startWorker(fmt.Sprint("w", w), change...))
 	}
@@ -95,7 +96,8 @@ func (tr *traffic) runKernel(c *cluster, data dataset.Dataset, spec clustering.S
 	}
 	id, size := c.datasets.put(c.T, data)
 	e := c.launch(fleet.Task{JobID: jobID, DatasetID: id, Need: planning.Workload{
-		Matrix: p.Matrix, DatasetBytes: size, K: spec.K, Lanes: p.Lanes(), Block: p.Candidates(), SparseEntries: int64(p.Rows())}})
+		Matrix: p.Matrix, DatasetBytes: size, K: spec.K, Lanes: p.Lanes(), Block: p.Candidates(),
+		SparseEntries: int64(p.Rows())}})
 	result, err := kernelkmeans.Run(c.ctx, p, e, tr)
 	if err != nil {
 		c.Fatal(err)
@@ -121,8 +123,10 @@ func (tr *traffic) check(t *testing.T, perMove, fixed int64) (mean int64) {
 			beyond = max(beyond, bytes-perMove*int64(i.moved))
 		}
 	}
-	last, mean := later[len(later)-1], all/int64(len(later)*len(tr.workers))
-	t.Logf("per iteration and worker: %d moves, %d bytes; at most %d beyond %d for each move; %d bytes in the last, with %d moves",
+	last := later[len(later)-1]
+	mean = all / int64(len(later)*len(tr.workers))
+	t.Logf("per iteration and worker: %d moves, %d bytes; at most %d beyond %d for each move; %d bytes in the last, "+
+		"with %d moves",
 		moved/len(later), mean, beyond, perMove, last.bytes[0], last.moved)
 	return mean
 }
@@ -150,7 +154,8 @@ func ringGraph(t *testing.T, n, degree int) *dataset.Graph {
 // An iteration of kernel k-means takes at most 16 bytes for each point that moves anywhere, and 1 KiB, on the
 // connection of each worker. The answer does not depend on the number of workers.
 func TestTrafficOfKernelKMeans(t *testing.T) {
-	for name, data := range map[string]dataset.Dataset{"points": randomPoints(t, 3000, 4, 1), "graph": ringGraph(t, 60_000, 5)} {
+	for name, data := range map[string]dataset.Dataset{"points": randomPoints(t, 3000, 4, 1),
+		"graph": ringGraph(t, 60_000, 5)} {
 		objective := 0.0
 		for _, workers := range testscale.Some([]int{1, 2, 3, 5}, 2) {
 			t.Run(fmt.Sprint(name, "-", workers), func(t *testing.T) {
@@ -177,7 +182,8 @@ func TestTrafficOfKernelKMeans(t *testing.T) {
 func TestTrafficOfLocalSearch(t *testing.T) {
 	const k, chain, candidates = 10, 20, 80
 	data := randomPoints(t, 3000, 4, 1)
-	spec := clustering.Spec{K: k, Seed: 1, MaxIterations: 200, Initialization: clustering.Initialization{Start: clustering.StartRandom}, Restarts: 1,
+	spec := clustering.Spec{K: k, Seed: 1, MaxIterations: 200,
+		Initialization: clustering.Initialization{Start: clustering.StartRandom}, Restarts: 1,
 		Algorithm: &kernelkmeans.Options{OnRise: kernelkmeans.RiseIgnore, LocalSearch: chain}}
 	p, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {
@@ -193,8 +199,10 @@ func TestTrafficOfLocalSearch(t *testing.T) {
 	}
 	c, f := startTraffic(t, 3)
 	got := f.runKernel(c, data, spec)
-	if got.Objective != want.Objective || !slices.Equal(got.Labels, want.Labels) || len(f.iterations) != len(want.History) {
-		t.Errorf("objective %v after %d iterations instead of %v after %d", got.Objective, len(f.iterations), want.Objective, len(want.History))
+	if got.Objective != want.Objective || !slices.Equal(got.Labels, want.Labels) ||
+		len(f.iterations) != len(want.History) {
+		t.Errorf("objective %v after %d iterations instead of %v after %d", got.Objective, len(f.iterations),
+			want.Objective, len(want.History))
 	}
 	most := int64(0)
 	for _, i := range f.iterations[settled:] {
@@ -225,8 +233,10 @@ func TestTrafficOfKMeans(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, size := c.datasets.put(t, data)
-	e, err := c.fleet.NewKMeansExecutor(c.ctx, fleet.Task{JobID: jobID, DatasetID: id, Vectors: p.Vectors, Units: p.Units, Need: planning.Workload{
-		DatasetBytes: size, K: k, Lanes: 1, Vectors: &planning.Vectors{Rows: n, Columns: d, Width: p.Vectors.Width()}}})
+	e, err := c.fleet.NewKMeansExecutor(c.ctx, fleet.Task{JobID: jobID, DatasetID: id, Vectors: p.Vectors,
+		Units: p.Units, Need: planning.Workload{
+			DatasetBytes: size, K: k, Lanes: 1,
+			Vectors: &planning.Vectors{Rows: n, Columns: d, Width: p.Vectors.Width()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +257,8 @@ func TestTrafficOfProductsAndNeighbors(t *testing.T) {
 	graph := ringGraph(t, n, 5)
 	id, size := c.datasets.put(t, graph)
 	e := c.launch(fleet.Task{JobID: jobID, DatasetID: id, Need: planning.Workload{
-		Matrix: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: n, Grid: kernel.GridFor(1 << 20)}, DatasetBytes: size, K: 1, Lanes: 1, Products: 1, SparseEntries: 1}})
+		Matrix:       kernel.MatrixSpec{Function: kernel.Adjacency, Rows: n, Grid: kernel.GridFor(1 << 20)},
+		DatasetBytes: size, K: 1, Lanes: 1, Products: 1, SparseEntries: 1}})
 	weights := make([]float64, n)
 	if err := e.SetOperands(c.ctx, kernel.Operands{K: 1, Lanes: 1, Weights: weights}); err != nil {
 		t.Fatal(err)
@@ -270,7 +281,8 @@ func TestTrafficOfProductsAndNeighbors(t *testing.T) {
 	if limit := task.Need.DatasetBytes + 4*(1+neighborCount)*n*3/5 + 16384; search > limit {
 		t.Errorf("a search takes %d bytes, more than %d", search, limit)
 	}
-	t.Logf("n = %d, %d workers: a product %d bytes, a search for %d neighbors %d bytes, of which the data set has %d", n, workers, product, neighborCount, search, task.Need.DatasetBytes)
+	t.Logf("n = %d, %d workers: a product %d bytes, a search for %d neighbors %d bytes, of which the data set has %d",
+		n, workers, product, neighborCount, search, task.Need.DatasetBytes)
 }
 
 // The metrics of both sides count the same bytes, almost all of those on the connections, by what they are for.
@@ -284,29 +296,37 @@ func TestTrafficIsCounted(t *testing.T) {
 		t.Cleanup(o.Close)
 		return o
 	}
-	ofCoordinator, ofWorkers := start("coordinator"), start("worker")
-	coordinator, workers := ofCoordinator.Coordinator(), ofWorkers.Worker()
+	ofCoordinator := start("coordinator")
+	ofWorkers := start("worker")
+	coordinator := ofCoordinator.Coordinator()
+	workers := ofWorkers.Worker()
 	c := newCluster(t, func(cfg *fleet.Config) { cfg.Observe, cfg.HeartbeatInterval = coordinator, time.Minute })
 	f := &traffic{}
 	for w := range 2 {
-		f.workers = append(f.workers, c.startWorker(fmt.Sprint("w", w), func(cfg *worker.Config) { cfg.Observe = workers }))
+		f.workers = append(f.workers, c.startWorker(fmt.Sprint("w", w), func(cfg *worker.Config) {
+			cfg.Observe = workers
+		}))
 	}
 	p := graphProblem(t, 30_000, 100_000, 1)
 	newSequence(c, c.submit(p, nil), p, 1).run(10, noDisturbance)
 	for _, kind := range []string{"commands", "datasets", "payloads", "results"} {
 		for _, direction := range [][2]string{{"sent", "received"}, {"received", "sent"}} {
 			here := func() float64 { return scrape(t, ofCoordinator, "cleave_traffic_bytes_total", kind, direction[0]) }
-			there := func() float64 { return scrape(t, ofWorkers, "cleave_worker_traffic_bytes_total", kind, direction[1]) }
+			there := func() float64 {
+				return scrape(t, ofWorkers, "cleave_worker_traffic_bytes_total", kind, direction[1])
+			}
 			for here() != there() || here() == 0 { // what was sent last may not be counted yet
 				if c.ctx.Err() != nil {
-					t.Fatalf("%s: the coordinator has %s %v bytes, workers have %s %v", kind, direction[0], here(), direction[1], there())
+					t.Fatalf("%s: the coordinator has %s %v bytes, workers have %s %v", kind, direction[0], here(),
+						direction[1], there())
 				}
 			}
 		}
 	}
 	all := 0.0
 	for _, kind := range []string{"commands", "datasets", "payloads", "results"} {
-		all += scrape(t, ofWorkers, "cleave_worker_traffic_bytes_total", kind, "sent") + scrape(t, ofWorkers, "cleave_worker_traffic_bytes_total", kind, "received")
+		all += scrape(t, ofWorkers, "cleave_worker_traffic_bytes_total", kind, "sent") + scrape(t, ofWorkers,
+			"cleave_worker_traffic_bytes_total", kind, "received")
 	}
 	real := float64(f.workers[0].link.bytes.Load() + f.workers[1].link.bytes.Load())
 	if all > real || all < 0.9*real {

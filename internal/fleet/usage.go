@@ -25,7 +25,8 @@ func (e *execution) Usage() *Usage {
 	f := e.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	usage, shares := &Usage{EverStored: e.placed.ever.stored, EverComputed: e.placed.ever.computed}, map[*session]*planning.Share{}
+	usage := &Usage{EverStored: e.placed.ever.stored, EverComputed: e.placed.ever.computed}
+	shares := map[*session]*planning.Share{}
 	for s := range e.placed.members {
 		shares[s] = &planning.Share{
 			Worker: s.planned(s.capacity()),
@@ -151,7 +152,8 @@ func (s *shortage) wait(ctx context.Context, changed <-chan struct{}) error {
 func (f *Fleet) AwaitRoom(ctx context.Context, report func(Status), parts ...planning.Workload) error {
 	short := f.newShortage(true)
 	for {
-		changed, waiting := f.Changed(), ""
+		changed := f.Changed()
+		waiting := ""
 		_, err := f.Plan(parts...)
 		if fault.Is(err, noWorkers) {
 			waiting, err = noneAttached, nil

@@ -50,7 +50,8 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 	e.execution = f.newExecution(task, e)
 	e.k, e.lanes = task.Need.K, max(1, task.Need.Lanes)
 	e.sums = make([]float64, e.lanes*e.k*e.spec.Width())
-	e.labels, e.step = clustering.Unassigned(e.lanes*e.rows), 1
+	e.labels = clustering.Unassigned(e.lanes * e.rows)
+	e.step = 1
 	e.mean = jobPayload(e.execution, wire.PackFloat64s, e.spec.Mean)
 	e.grids = jobPayload(e.execution, wire.PackInt32s, e.spec.Grids)
 	e.packFeatures()
@@ -69,9 +70,11 @@ func (e *KMeansExecutor) describe(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric, v.TileEntries = e.need.Vectors.FullMetric, e.tileEntries.message()
 	if f, packed := e.spec.Features, e.features; f != nil {
-		v.KernelFeatures = wire.FeaturesToProto(f, packed.mean.message(), packed.landmarks.message(), packed.projection.message(), packed.points.message())
+		v.KernelFeatures = wire.FeaturesToProto(f, packed.mean.message(), packed.landmarks.message(),
+			packed.projection.message(), packed.points.message())
 	}
-	p.What, p.Lanes = &workerv1.Prepare_Vectors{Vectors: v}, uint32(e.lanes)
+	p.What = &workerv1.Prepare_Vectors{Vectors: v}
+	p.Lanes = uint32(e.lanes)
 }
 
 // packFeatures makes payloads of what workers compute kernel features from.
@@ -95,7 +98,8 @@ func (e *KMeansExecutor) Clusters() kmeans.Clusters {
 
 // Update implements kmeans.Executor. Changes are exact, so the order of the answers does not matter.
 func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) error {
-	lanes, size := vector.MovedLanes(e.k, moves), e.k*e.spec.Width()
+	lanes := vector.MovedLanes(e.k, moves)
+	size := e.k * e.spec.Width()
 	changes := make([]float64, len(lanes)*size)
 	err := e.update(ctx, moves, func(tiles []int, answer *reply) error {
 		parts, err := wire.UnpackFloat64s(answer.values)
@@ -157,7 +161,8 @@ func (e *KMeansExecutor) numberOf(values []byte) uint64 {
 func (p *packedQueries) forWorker(g *group) *workerv1.VectorQueries {
 	var values *workerv1.Payload
 	if g.member.valuesID != p.valuesID {
-		values, g.member.valuesID = p.values.message(), 0 // until the worker has answered
+		values = p.values.message()
+		g.member.valuesID = 0 // until the worker has answered
 	}
 	packed := wire.QueriesToProto(p.queries, values, p.integers.message())
 	packed.ValuesId = p.valuesID
@@ -184,18 +189,22 @@ func (p *packedQueries) free() {
 func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.assign(ctx, lanesOf(queries, queryLane), packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: queries}}
-	}))
+	return e.assign(ctx, lanesOf(queries, queryLane),
+		packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+			c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step,
+				Queries: queries}}
+		}))
 }
 
 // Farthest implements kmeans.Executor.
 func (e *KMeansExecutor) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.farthest(ctx, lanesOf(queries, queryLane), packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-		c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Queries: queries}}
-	}))
+	return e.farthest(ctx, lanesOf(queries, queryLane),
+		packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+			c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.step,
+				Queries: queries}}
+		}))
 }
 
 // queryLane returns the lane of a query.
@@ -213,9 +222,11 @@ func lanesOf[T any](all []T, lane func(T) int) []int {
 // measure runs an operation that answers each query with count values for each of op.tiles, which must be ascending.
 // It returns the values in tile order, whichever workers they come from.
 func (e *KMeansExecutor) measure(
-	ctx context.Context, op *operation, queries []vector.Query, count func(q, tile int) int, run func(context.Context, *operation) error,
+	ctx context.Context, op *operation, queries []vector.Query, count func(q, tile int) int,
+	run func(context.Context, *operation) error,
 ) ([][]float64, error) {
-	values, begin := make([][]float64, len(queries)), make([][]int, len(queries))
+	values := make([][]float64, len(queries))
+	begin := make([][]int, len(queries))
 	for q := range queries {
 		begin[q] = make([]int, len(op.tiles)+1)
 		for at, tile := range op.tiles {
@@ -274,18 +285,22 @@ func (e *KMeansExecutor) nearest(ctx context.Context, queries []vector.Query) ([
 }
 
 func (e *KMeansExecutor) nearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	return e.perPoint(ctx, "nearest two", vector.PerNearestTwo, queries, func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-		c.Operation = &workerv1.Command_NearestTwo{NearestTwo: &workerv1.NearestTwo{Queries: queries}}
-	})
+	return e.perPoint(ctx, "nearest two", vector.PerNearestTwo, queries,
+		func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+			c.Operation = &workerv1.Command_NearestTwo{NearestTwo: &workerv1.NearestTwo{Queries: queries}}
+		})
 }
 
 // perPoint runs an operation that answers each query with some values for each point.
-func (e *KMeansExecutor) perPoint(ctx context.Context, name string, values int, queries []vector.Query, set setQueries) ([][]float64, error) {
+func (e *KMeansExecutor) perPoint(ctx context.Context, name string, values int, queries []vector.Query,
+	set setQueries) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
 	op := packed.ask(set)
-	op.name, op.tiles = name, partition.AllTiles(e.rows)
-	return e.measure(ctx, op, queries, func(_, tile int) int { return values * partition.Tile(e.rows, tile).Len() }, e.perform)
+	op.name = name
+	op.tiles = partition.AllTiles(e.rows)
+	return e.measure(ctx, op, queries, func(_, tile int) int { return values * partition.Tile(e.rows, tile).Len() },
+		e.perform)
 }
 
 // distances asks only the tiles that contain the points, for no more points at a time than fit into the planned memory.
@@ -310,7 +325,9 @@ func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) 
 		for left := q.Points; len(left) > 0; {
 			q.Points = left[:min(len(left), room)]
 			left = left[len(q.Points):]
-			portion, of, room = append(portion, q), append(of, at), room-len(q.Points)
+			portion = append(portion, q)
+			of = append(of, at)
+			room -= len(q.Points)
 			if room > 0 {
 				continue
 			}
@@ -348,8 +365,10 @@ func (e *KMeansExecutor) distancesAtOnce(ctx context.Context, queries []vector.Q
 	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
 		c.Operation = &workerv1.Command_Distances{Distances: &workerv1.Distances{Queries: queries}}
 	})
-	op.name, op.tiles = "distances", slices.Compact(tiles)
-	return e.measure(ctx, op, queries, func(q, tile int) int { return counts[q][tile] * queries[q].Model.Clusters }, e.perform)
+	op.name = "distances"
+	op.tiles = slices.Compact(tiles)
+	return e.measure(ctx, op, queries, func(q, tile int) int { return counts[q][tile] * queries[q].Model.Clusters },
+		e.perform)
 }
 
 // scatter adds up tiles in tile order, and asks for no more of them at a time than fit into the planned memory.

@@ -84,7 +84,8 @@ func TestChaosDoesNotChangeTheBitsOfVectors(t *testing.T) {
 // less.
 func TestScaledJobsKeepWithinMemory(t *testing.T) {
 	c := newCluster(t)
-	vectors, matrix := vectorProblems["scaled"](t), scaledProblem(t, 400)
+	vectors := vectorProblems["scaled"](t)
+	matrix := scaledProblem(t, 400)
 	_, size := c.datasets.put(t, vectors.data)
 	w := c.startWorker("vectors", vectors.memory(size, int64(len(vectors.tiles))))
 	e := c.submitVectors(vectors, nil)
@@ -129,7 +130,8 @@ func TestVectorsKeepWithinMemory(t *testing.T) {
 	s.run(5, func(int) { c.checkReserved() })
 	b.kill()
 	go func() {
-		if why := <-waits; !strings.HasPrefix(why, "waiting for a worker, up to 10m0s: the job does not fit: with all points in memory it needs") {
+		if why := <-waits; !strings.HasPrefix(why,
+			"waiting for a worker, up to 10m0s: the job does not fit: with all points in memory it needs") {
 			t.Errorf("it waits: %q", why)
 		}
 		c.startWorker("late", p.memory(size, 12))
@@ -160,7 +162,8 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 		}
 		s := newVectorSequence(c, e, p, 1)
 		s.load()
-		queries := []vector.Query{{Model: s.model(0), Kind: vector.Full}, {Lane: 2, Model: s.model(2), Kind: vector.Full}}
+		queries := []vector.Query{{Model: s.model(0), Kind: vector.Full},
+			{Lane: 2, Model: s.model(2), Kind: vector.Full}}
 		for q := range queries {
 			queries[q].Model.Metric = nil // no distances are computed
 		}
@@ -187,7 +190,8 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 		s := newVectorSequence(c, e, p, 1)
 		s.load()
 		// Portions end within the first query and within the third.
-		queries := []vector.Query{{Model: s.model(0), Points: points}, {Lane: 1, Model: s.model(1)}, {Lane: 2, Model: s.model(2), Points: points[:43_000]}}
+		queries := []vector.Query{{Model: s.model(0), Points: points}, {Lane: 1, Model: s.model(1)},
+			{Lane: 2, Model: s.model(2), Points: points[:43_000]}}
 		want, err := p.shard.Distances(s.ctx, p.tiles, queries)
 		s.check("distances", err)
 		got, err := e.Measure(s.ctx, kmeans.Distances, queries)
@@ -209,10 +213,13 @@ func TestMisuseOfVectorsIsAnError(t *testing.T) {
 		t.Error("a job without vectors was accepted")
 	}
 	e := c.submitVectors(p, nil)
-	m := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: p.k, Centroids: make([]float64, p.k*p.spec.Columns)}
+	m := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: p.k,
+		Centroids: make([]float64, p.k*p.spec.Columns)}
 	for name, moves := range map[string][]labeling.Move{
-		"beyond the last label": {{Point: 5, From: -1, To: int32(p.lanes * p.k)}}, "not from there": {{Point: 5, From: 1, To: 2}},
-		"descending": {{Point: 5, From: -1, To: 0}, {Point: 4, From: -1, To: 0}}, "lanes descend": {{Point: 5, From: -1, To: int32(p.k)}, {Point: 5, From: -1, To: 0}},
+		"beyond the last label": {{Point: 5, From: -1, To: int32(p.lanes * p.k)}},
+		"not from there":        {{Point: 5, From: 1, To: 2}},
+		"descending":            {{Point: 5, From: -1, To: 0}, {Point: 4, From: -1, To: 0}},
+		"lanes descend":         {{Point: 5, From: -1, To: int32(p.k)}, {Point: 5, From: -1, To: 0}},
 	} {
 		if err := e.Update(c.ctx, moves); err == nil {
 			t.Errorf("moves that are wrong, %s, were accepted", name)

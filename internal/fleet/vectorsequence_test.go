@@ -34,7 +34,8 @@ type vectorProblem struct {
 func newVectorProblem(t *testing.T, data dataset.Dataset, distortion metric.Distortion, full bool) *vectorProblem {
 	t.Helper()
 	preparation := map[metric.Distortion]vector.Preparation{
-		metric.SquaredEuclidean: vector.Plain, metric.Cosine: vector.Unit, metric.KL: vector.Probability, metric.IDivergence: vector.NonNegative,
+		metric.SquaredEuclidean: vector.Plain, metric.Cosine: vector.Unit, metric.KL: vector.Probability,
+		metric.IDivergence: vector.NonNegative,
 	}[distortion]
 	spec, err := vector.NewRowSpec(data, preparation)
 	if err != nil {
@@ -44,13 +45,15 @@ func newVectorProblem(t *testing.T, data dataset.Dataset, distortion metric.Dist
 }
 
 // problemOf returns the problem of a spec.
-func problemOf(t *testing.T, data dataset.Dataset, spec *vector.RowSpec, distortion metric.Distortion, full bool) *vectorProblem {
+func problemOf(t *testing.T, data dataset.Dataset, spec *vector.RowSpec, distortion metric.Distortion,
+	full bool) *vectorProblem {
 	t.Helper()
 	source, err := vector.NewSource(spec, data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &vectorProblem{data: data, spec: spec, distortion: distortion, full: full, k: 6, lanes: 3, shard: vector.NewShard(source, 1), tiles: partition.AllTiles(data.Rows())}
+	p := &vectorProblem{data: data, spec: spec, distortion: distortion, full: full, k: 6, lanes: 3,
+		shard: vector.NewShard(source, 1), tiles: partition.AllTiles(data.Rows())}
 	if err := p.shard.Build(t.Context(), p.tiles); err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +61,13 @@ func problemOf(t *testing.T, data dataset.Dataset, spec *vector.RowSpec, distort
 }
 
 func (p *vectorProblem) need(size int64) planning.Workload {
-	need := planning.Workload{DatasetBytes: size, Scaled: p.units != nil, K: p.k, Lanes: p.lanes, Vectors: &planning.Vectors{
-		Rows: p.spec.Rows, Columns: p.spec.Columns, Width: p.spec.Width(), FullMetric: p.full, Entries: planning.TileEntries(p.data)}}
+	need := planning.Workload{DatasetBytes: size, Scaled: p.units != nil, K: p.k, Lanes: p.lanes,
+		Vectors: &planning.Vectors{
+			Rows: p.spec.Rows, Columns: p.spec.Columns, Width: p.spec.Width(), FullMetric: p.full,
+			Entries: planning.TileEntries(p.data)}}
 	if f := p.spec.Features; f != nil {
-		need.Vectors.Features = &planning.Features{Function: f.Matrix.Function, Columns: f.Matrix.Columns, Landmarks: len(f.Landmarks)}
+		need.Vectors.Features = &planning.Features{Function: f.Matrix.Function, Columns: f.Matrix.Columns,
+			Landmarks: len(f.Landmarks)}
 	}
 	return need
 }
@@ -108,11 +114,14 @@ func positivePoints(t *testing.T, n, d, oneIn int, seed uint64) *dataset.Points 
 func sparsePoints(t *testing.T, n, d, oneIn int, seed uint64) *dataset.SparsePoints {
 	t.Helper()
 	dense := positivePoints(t, n, d, oneIn, seed)
-	starts, columns, values := []int64{0}, []int32{}, []float64{}
+	starts := []int64{0}
+	columns := []int32{}
+	values := []float64{}
 	for i := range n {
 		for f, v := range dense.Row(i) {
 			if v != 0 {
-				columns, values = append(columns, int32(f)), append(values, v)
+				columns = append(columns, int32(f))
+				values = append(values, v)
 			}
 		}
 		starts = append(starts, int64(len(columns)))
@@ -169,7 +178,8 @@ type vectorSequence struct {
 
 func newVectorSequence(c *cluster, e *fleet.KMeansExecutor, p *vectorProblem, seed uint64) *vectorSequence {
 	s := &vectorSequence{T: c.T, ctx: c.ctx, remote: e, local: p, random: rand.New(rand.NewPCG(seed, 3))}
-	s.labels, s.sums = slices.Clone(e.Clusters().Labels), slices.Clone(e.Clusters().Sums)
+	s.labels = slices.Clone(e.Clusters().Labels)
+	s.sums = slices.Clone(e.Clusters().Sums)
 	p.step += 2
 	s.check("load", p.shard.Load(p.step, p.k, s.labels))
 	return s
@@ -243,9 +253,11 @@ func (s *vectorSequence) queries() []vector.Query {
 		if lane != always && s.random.IntN(2) == 0 {
 			continue
 		}
-		q := vector.Query{Lane: lane, Model: s.model(lane), Points: s.somePoints(), Counts: s.counts(lane), Kind: vector.Total}
+		q := vector.Query{Lane: lane, Model: s.model(lane), Points: s.somePoints(), Counts: s.counts(lane),
+			Kind: vector.Total}
 		if l.distortion == metric.SquaredEuclidean {
-			q.Kind = []vector.ScatterKind{vector.Total, vector.Diagonal, vector.Full}[s.random.IntN(2+map[bool]int{true: 1}[l.full])]
+			q.Kind = []vector.ScatterKind{vector.Total, vector.Diagonal,
+				vector.Full}[s.random.IntN(2+map[bool]int{true: 1}[l.full])]
 		}
 		queries = append(queries, q)
 	}
@@ -257,7 +269,8 @@ func (s *vectorSequence) queries() []vector.Query {
 func (s *vectorSequence) model(lane int) *vector.Model {
 	l, counts := s.local, s.counts(lane)
 	d, width := l.spec.Columns, l.spec.Width()
-	m := &vector.Model{Distortion: l.distortion, Clusters: l.k, Centroids: make([]float64, l.k*d), Absent: make([]bool, l.k)}
+	m := &vector.Model{Distortion: l.distortion, Clusters: l.k, Centroids: make([]float64, l.k*d),
+		Absent: make([]bool, l.k)}
 	for c := range l.k {
 		mean := m.Centroids[c*d : (c+1)*d]
 		if m.Absent[c] = counts[c] == 0; !m.Absent[c] {
@@ -331,7 +344,8 @@ func (s *vectorSequence) moveSome(share func(lane int) float64) {
 }
 
 func (s *vectorSequence) counts(lane int) []int32 {
-	counts, n := make([]int32, s.local.k), s.local.spec.Rows
+	counts := make([]int32, s.local.k)
+	n := s.local.spec.Rows
 	for _, c := range s.labels[lane*n : (lane+1)*n] {
 		if c >= 0 {
 			counts[int(c)-lane*s.local.k]++
@@ -394,7 +408,8 @@ func (s *vectorSequence) step() {
 	s.check("moves", s.remote.Clusters().Apply(s.labels, moves))
 	got, err := s.remote.Step(s.ctx, queries)
 	s.check("step", err)
-	s.wantLists("step", [][]float64{got.Before, got.After, s.remote.Clusters().Sums}, [][]float64{before, total(), s.sums}, nil)
+	s.wantLists("step", [][]float64{got.Before, got.After, s.remote.Clusters().Sums},
+		[][]float64{before, total(), s.sums}, nil)
 	if !slices.Equal(got.Moves, moves) || !slices.Equal(s.remote.Clusters().Labels, s.labels) {
 		s.Fatal("the moves or labels of a step differ")
 	}

@@ -42,7 +42,8 @@ func (c *cluster) startLiar(name string, about func(*workerv1.Command) bool, lie
 	l := &liar{about: about, lie: lie, asked: map[uint64]bool{}}
 	l.testWorker = c.startWorker(name, func(cfg *worker.Config) {
 		cfg.DialOptions = append(cfg.DialOptions, grpc.WithStreamInterceptor(
-			func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+			func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
+				options ...grpc.CallOption) (grpc.ClientStream, error) {
 				stream, err := open(ctx, desc, conn, method, options...)
 				return &lyingStream{stream, l}, err
 			}))
@@ -105,30 +106,42 @@ var matrixCommands = map[string]struct {
 	about func(*workerv1.Command) bool
 	ask   func(ctx context.Context, e *fleet.Executor) (any, error)
 }{
-	"load": {func(c *workerv1.Command) bool { return c.GetLoad() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
-		return e.Load(ctx, twoClusters())
-	}},
-	"update": {func(c *workerv1.Command) bool { return c.GetUpdate() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
-		return e.Update(ctx, []labeling.Move{{Point: 4, From: 1, To: 0}, {Point: 150, From: 0, To: 1}})
-	}},
-	"degrees":  {func(c *workerv1.Command) bool { return c.GetDegrees() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Degrees(ctx) }},
-	"maxima":   {func(c *workerv1.Command) bool { return c.GetMaxima() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Maxima(ctx) }},
-	"diagonal": {func(c *workerv1.Command) bool { return c.GetDiagonal() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Diagonal(ctx) }},
-	"column sums": {func(c *workerv1.Command) bool { return c.GetColumnSums() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
-		return e.ColumnSums(ctx, [][]int32{{1, 2, 100}})
-	}},
-	"multiply": {func(c *workerv1.Command) bool { return c.GetMultiply() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
-		x := make([]float64, liarRows)
-		x[7] = 1
-		return e.Multiply(ctx, [][]float64{x})
-	}},
-	"assign":   {func(c *workerv1.Command) bool { return c.GetMatrixAssign() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Assign(ctx, liarStats()) }},
-	"farthest": {func(c *workerv1.Command) bool { return c.GetMatrixFarthest() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Farthest(ctx, liarStats()) }},
-	"gains":    {func(c *workerv1.Command) bool { return c.GetGains() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Gains(ctx, liarStats(), 1000) }},
-	"fits":     {func(c *workerv1.Command) bool { return c.GetFits() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Fits(ctx, liarStats()) }},
-	"blocks": {func(c *workerv1.Command) bool { return c.GetBlocks() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
-		return e.Blocks(ctx, []kernel.Block{{Points: []int32{1, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200}}})
-	}},
+	"load": {func(c *workerv1.Command) bool { return c.GetLoad() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) {
+			return e.Load(ctx, twoClusters())
+		}},
+	"update": {func(c *workerv1.Command) bool { return c.GetUpdate() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) {
+			return e.Update(ctx, []labeling.Move{{Point: 4, From: 1, To: 0}, {Point: 150, From: 0, To: 1}})
+		}},
+	"degrees": {func(c *workerv1.Command) bool { return c.GetDegrees() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Degrees(ctx) }},
+	"maxima": {func(c *workerv1.Command) bool { return c.GetMaxima() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Maxima(ctx) }},
+	"diagonal": {func(c *workerv1.Command) bool { return c.GetDiagonal() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Diagonal(ctx) }},
+	"column sums": {func(c *workerv1.Command) bool { return c.GetColumnSums() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) {
+			return e.ColumnSums(ctx, [][]int32{{1, 2, 100}})
+		}},
+	"multiply": {func(c *workerv1.Command) bool { return c.GetMultiply() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) {
+			x := make([]float64, liarRows)
+			x[7] = 1
+			return e.Multiply(ctx, [][]float64{x})
+		}},
+	"assign": {func(c *workerv1.Command) bool { return c.GetMatrixAssign() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Assign(ctx, liarStats()) }},
+	"farthest": {func(c *workerv1.Command) bool { return c.GetMatrixFarthest() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Farthest(ctx, liarStats()) }},
+	"gains": {func(c *workerv1.Command) bool { return c.GetGains() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Gains(ctx, liarStats(), 1000) }},
+	"fits": {func(c *workerv1.Command) bool { return c.GetFits() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Fits(ctx, liarStats()) }},
+	"blocks": {func(c *workerv1.Command) bool { return c.GetBlocks() != nil },
+		func(ctx context.Context, e *fleet.Executor) (any, error) {
+			return e.Blocks(ctx, []kernel.Block{{Points: []int32{1, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200}}})
+		}},
 }
 
 const liarRows = 203
@@ -143,11 +156,13 @@ func twoClusters() []int32 {
 }
 
 func liarStats() []kernel.ClusterStats {
-	return []kernel.ClusterStats{{Weight: []float64{68, 135}, SelfAffinity: []float64{900, 2500}, Count: []int32{68, 135}}}
+	return []kernel.ClusterStats{{Weight: []float64{68, 135}, SelfAffinity: []float64{900, 2500},
+		Count: []int32{68, 135}}}
 }
 
 // askAll sets operands and labels and then asks for one operation.
-func askAll(ctx context.Context, e *fleet.Executor, ask func(context.Context, *fleet.Executor) (any, error)) (any, error) {
+func askAll(ctx context.Context, e *fleet.Executor,
+	ask func(context.Context, *fleet.Executor) (any, error)) (any, error) {
 	weights := make([]float64, liarRows)
 	for i := range weights {
 		weights[i] = 1
@@ -264,7 +279,8 @@ func askVectors(ctx context.Context, e *fleet.KMeansExecutor, p *vectorProblem) 
 		for i := range p.spec.Rows {
 			counts[i%p.k]++
 		}
-		queries = append(queries, vector.Query{Lane: lane, Model: m, Points: points, Counts: counts, Kind: vector.Diagonal})
+		queries = append(queries, vector.Query{Lane: lane, Model: m, Points: points, Counts: counts,
+			Kind: vector.Diagonal})
 	}
 	far, err := e.Farthest(ctx, queries)
 	if err != nil {
@@ -288,7 +304,8 @@ func askVectors(ctx context.Context, e *fleet.KMeansExecutor, p *vectorProblem) 
 	}
 	all = append(all, assigned, slices.Clone(e.Clusters().Sums))
 	for q := range queries { // so that some points move
-		queries[q].Model = &vector.Model{Distortion: p.distortion, Clusters: p.k, Centroids: p.data.(*dataset.Points).Values[100+q:][:p.k*p.spec.Columns]}
+		queries[q].Model = &vector.Model{Distortion: p.distortion, Clusters: p.k,
+			Centroids: p.data.(*dataset.Points).Values[100+q:][:p.k*p.spec.Columns]}
 	}
 	stepped, err := e.Step(ctx, queries)
 	return append(all, stepped, e.Clusters().Sums, e.Clusters().Labels), err
@@ -364,7 +381,8 @@ func TestAWorkerClaimsARowOfAnother(t *testing.T) {
 			}
 			if workers == 2 {
 				_, _, err := c.fleet.Neighbors(c.ctx, p.task(c, nil))
-				if !fault.Is(err, "WORKER_WRONG") || !strings.Contains(err.Error(), `"liar"`) || !strings.Contains(err.Error(), `"w1"`) {
+				if !fault.Is(err, "WORKER_WRONG") || !strings.Contains(err.Error(), `"liar"`) ||
+					!strings.Contains(err.Error(), `"w1"`) {
 					t.Errorf("the search ended with %v", err)
 				}
 				return

@@ -33,7 +33,8 @@ func (in Input) beliefMatrix(points int) ([]constraint.Belief, error) {
 		return nil, err
 	}
 	if m.Rows != points || m.Columns != points {
-		return nil, fault.Invalid("BELIEF_ROWS", "%s: the matrix of beliefs has %d rows and %d columns; the data has %d rows, so it must have %d of both",
+		return nil, fault.Invalid("BELIEF_ROWS",
+			"%s: the matrix of beliefs has %d rows and %d columns; the data has %d rows, so it must have %d of both",
 			name, m.Rows, m.Columns, points, points)
 	}
 	var beliefs []constraint.Belief
@@ -41,10 +42,13 @@ func (in Input) beliefMatrix(points int) ([]constraint.Belief, error) {
 		for j := i; j < points; j++ {
 			value, mirrored := m.Values[i*points+j], m.Values[j*points+i]
 			if !scan.IsFinite(value) {
-				return nil, fault.Invalid("NOT_FINITE", "%s: the belief about rows %d and %d is %v; beliefs must be finite numbers", name, i, j, value)
+				return nil, fault.Invalid("NOT_FINITE",
+					"%s: the belief about rows %d and %d is %v; beliefs must be finite numbers", name, i, j, value)
 			}
 			if value != mirrored {
-				return nil, fault.Invalid("NOT_SYMMETRIC", "%s: the belief about rows %d and %d is %v, but about %d and %d it is %v; make the matrix symmetric",
+				return nil, fault.Invalid("NOT_SYMMETRIC",
+					"%s: the belief about rows %d and %d is %v, but about %d and %d it is %v; make the "+
+						"matrix symmetric",
 					name, i, j, value, j, i, mirrored)
 			}
 			if value != 0 {
@@ -88,9 +92,10 @@ func (in Input) boxes(width, height int) ([]segment.Box, error) {
 
 // WriteBoxes writes the columns x, y, width, height and label.
 func WriteBoxes(w io.Writer, boxes []segment.Box) error {
-	return writeTable(w, []string{"x", "y", "width", "height", "label"}, slices.Values(boxes), func(c *csvWriter, b segment.Box) {
-		for _, v := range []int64{int64(b.X), int64(b.Y), int64(b.Width), int64(b.Height), b.Label} {
-			c.integer(v)
-		}
-	})
+	return writeTable(w, []string{"x", "y", "width", "height", "label"}, slices.Values(boxes),
+		func(c *csvWriter, b segment.Box) {
+			for _, v := range []int64{int64(b.X), int64(b.Y), int64(b.Width), int64(b.Height), b.Label} {
+				c.integer(v)
+			}
+		})
 }

@@ -14,12 +14,14 @@ import (
 
 func TestBeliefs(t *testing.T) {
 	const text = "belief,j,i\n2.5,1,0\n-1e-3,3,2\n1,4,4\n0,0,2\n"
-	want := []constraint.Belief{{I: 0, J: 1, Value: 2.5}, {I: 2, J: 3, Value: -1e-3}, {I: 4, J: 4, Value: 1}, {I: 2, J: 0, Value: 0}}
+	want := []constraint.Belief{{I: 0, J: 1, Value: 2.5}, {I: 2, J: 3, Value: -1e-3}, {I: 4, J: 4, Value: 1},
+		{I: 2, J: 0, Value: 0}}
 	got, err := ReadBeliefs(strings.NewReader(text), "q.csv", 5, table.Naming{})
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := ReadBeliefs(strings.NewReader("i,j,belief\n"), "q.csv", 2, table.Naming{}); err != nil || len(got) != 0 {
+	if got, err := ReadBeliefs(strings.NewReader("i,j,belief\n"), "q.csv", 2, table.Naming{}); err != nil ||
+		len(got) != 0 {
 		t.Errorf("a header alone is an empty set: %+v, %v", got, err)
 	}
 }
@@ -56,12 +58,15 @@ func TestInvalidBeliefs(t *testing.T) {
 func TestBeliefsOfAMatrix(t *testing.T) {
 	const head = "%%MatrixMarket matrix coordinate real "
 	for text, want := range map[string][]constraint.Belief{
-		head + "symmetric\n3 3 3\n1 1 2\n2 1 -0.5\n3 2 1\n":                          {{I: 0, J: 0, Value: 2}, {I: 0, J: 1, Value: -0.5}, {I: 1, J: 2, Value: 1}},
-		head + "general\n3 3 3\n1 2 -0.5\n2 1 -0.5\n3 3 1\n":                         {{I: 0, J: 1, Value: -0.5}, {I: 2, J: 2, Value: 1}},
+		head + "symmetric\n3 3 3\n1 1 2\n2 1 -0.5\n3 2 1\n": {{I: 0, J: 0, Value: 2},
+			{I: 0, J: 1, Value: -0.5}, {I: 1, J: 2, Value: 1}},
+		head + "general\n3 3 3\n1 2 -0.5\n2 1 -0.5\n3 3 1\n": {{I: 0, J: 1, Value: -0.5},
+			{I: 2, J: 2, Value: 1}},
 		"%%MatrixMarket matrix array real general\n3 3\n0\n0\n0\n0\n4\n0\n0\n0\n0\n": {{I: 1, J: 1, Value: 4}},
 		"%%MatrixMarket matrix array real general\n3 3\n0\n1\n0\n1\n0\n0\n0\n0\n0\n": {{I: 0, J: 1, Value: 1}},
 	} {
-		if got, err := ReadBeliefs(strings.NewReader(text), "q.mtx", 3, table.Naming{}); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := ReadBeliefs(strings.NewReader(text), "q.mtx", 3, table.Naming{}); err != nil ||
+			!reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, %v", text, got, err)
 		}
 	}
@@ -102,7 +107,8 @@ func FuzzBeliefMatrix(f *testing.F) {
 }
 
 func FuzzBeliefs(f *testing.F) {
-	for _, seed := range []string{"i,j,belief\n0,1,.5\n1,1,-2\n", "belief,i,j\n1,2,3\n1,3,2\n", "i,j,belief\n", "0,1,1\n"} {
+	for _, seed := range []string{"i,j,belief\n0,1,.5\n1,1,-2\n", "belief,i,j\n1,2,3\n1,3,2\n", "i,j,belief\n",
+		"0,1,1\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
@@ -127,15 +133,18 @@ func FuzzBeliefs(f *testing.F) {
 
 func TestWriteEmbedding(t *testing.T) {
 	var got bytes.Buffer
-	if err := WriteEmbedding(&got, nil, nil, 2, []float64{1, -0.5, 1.0 / 3, 0}); err != nil || got.String() != "index,u0,u1\n0,1,-0.5\n1,0.3333333333333333,0\n" {
+	if err := WriteEmbedding(&got, nil, nil, 2, []float64{1, -0.5, 1.0 / 3, 0}); err != nil ||
+		got.String() != "index,u0,u1\n0,1,-0.5\n1,0.3333333333333333,0\n" {
 		t.Errorf("wrote %q, %v", got.String(), err)
 	}
 	got.Reset()
-	if err := WriteEmbedding(&got, nil, []int32{4, 9}, 1, []float64{1, 2}); err != nil || got.String() != "index,u0\n4,1\n9,2\n" {
+	if err := WriteEmbedding(&got, nil, []int32{4, 9}, 1, []float64{1, 2}); err != nil ||
+		got.String() != "index,u0\n4,1\n9,2\n" {
 		t.Errorf("wrote %q, %v", got.String(), err)
 	}
 	got.Reset()
-	if err := WriteEmbedding(&got, []string{"a", "b", "c, d"}, []int32{0, 2}, 1, []float64{1, 2}); err != nil || got.String() != "id,u0\na,1\n\"c, d\",2\n" {
+	if err := WriteEmbedding(&got, []string{"a", "b", "c, d"}, []int32{0, 2}, 1, []float64{1, 2}); err != nil ||
+		got.String() != "id,u0\na,1\n\"c, d\",2\n" {
 		t.Errorf("wrote %q, %v", got.String(), err)
 	}
 }

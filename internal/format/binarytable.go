@@ -33,7 +33,8 @@ type binaryTable struct {
 
 // openBinary opens the input and passes its decompressed bytes to open, which creates the reader. ignores makes the
 // names of the columns distinct, and reports which columns are not needed.
-func openBinary(in Input, o csv.Options, open func(b *binaryTable, s *scan.Source, ignores func(names []string) []bool) (binaryReader, error)) (Part, error) {
+func openBinary(in Input, o csv.Options, open func(b *binaryTable, s *scan.Source,
+	ignores func(names []string) []bool) (binaryReader, error)) (Part, error) {
 	b := &binaryTable{name: in.Name(), partial: in.groups != nil}
 	r, end, err := in.open()
 	if err != nil {
@@ -61,24 +62,26 @@ func openBinary(in Input, o csv.Options, open func(b *binaryTable, s *scan.Sourc
 // openParquet opens a Parquet file, or the row groups of it that in names. An input that cannot seek is copied to a
 // temporary file first, because a Parquet file is read from its end.
 func openParquet(in Input, o csv.Options) (Part, error) {
-	return openBinary(in, o, func(b *binaryTable, s *scan.Source, ignores func(names []string) []bool) (binaryReader, error) {
-		content, size, spooled, err := s.Seekable()
-		if err != nil {
-			return nil, err
-		}
-		b.close = append(b.close, func() { spooled.Close() })
-		opened, err := columnar.OpenParquet(content, size, ignores)
-		if err == nil && in.groups != nil {
-			err = opened.Restrict(in.groups.From, in.groups.To)
-		}
-		return opened, err
-	})
+	return openBinary(in, o,
+		func(b *binaryTable, s *scan.Source, ignores func(names []string) []bool) (binaryReader, error) {
+			content, size, spooled, err := s.Seekable()
+			if err != nil {
+				return nil, err
+			}
+			b.close = append(b.close, func() { spooled.Close() })
+			opened, err := columnar.OpenParquet(content, size, ignores)
+			if err == nil && in.groups != nil {
+				err = opened.Restrict(in.groups.From, in.groups.To)
+			}
+			return opened, err
+		})
 }
 
 func openArrow(in Input, o csv.Options) (Part, error) {
-	return openBinary(in, o, func(_ *binaryTable, s *scan.Source, ignores func(names []string) []bool) (binaryReader, error) {
-		return columnar.OpenArrow(s, ignores)
-	})
+	return openBinary(in, o,
+		func(_ *binaryTable, s *scan.Source, ignores func(names []string) []bool) (binaryReader, error) {
+			return columnar.OpenArrow(s, ignores)
+		})
 }
 
 // named adds the name of the file to a fault.
@@ -126,7 +129,8 @@ func (b *binaryTable) Next() (*table.Table, error) {
 		return nil, (&scan.Source{Name: b.name}).ReadError(err)
 	}
 	if b.rows += t.Rows(); b.rows > table.MaxRows {
-		return nil, fault.Invalid("TOO_MANY_ROWS", "%s: the file has more than %s rows, the largest number supported", b.name, strconv.Itoa(table.MaxRows))
+		return nil, fault.Invalid("TOO_MANY_ROWS", "%s: the file has more than %s rows, the largest number supported",
+			b.name, strconv.Itoa(table.MaxRows))
 	}
 	return t, nil
 }

@@ -27,10 +27,12 @@ func TestCompletePoints(t *testing.T) {
 		{"p.npy", npy("<f8", false, "(3, 2)", 1.0, nan, 3.0, 4.0, nan, nan), []float64{3, 4}, []int32{0, 2}},
 		{"p.npy", npy("<f8", true, "(2, 2)", 1.0, 2.0, nan, 4.0), []float64{2, 4}, []int32{0}},
 		{"p.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\nNaN\n4\n", []float64{2, 4}, []int32{0}},
-		{"p.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 4\n", []float64{0, 4}, []int32{0}},
+		{"p.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 4\n", []float64{0, 4},
+			[]int32{0}},
 	} {
 		points, _, incomplete, err := ReadCompletePoints(strings.NewReader(c.text), c.name)
-		if err != nil || points.N*points.D != len(c.values) || !slices.Equal(points.Values, c.values) || !slices.Equal(incomplete, c.incomplete) {
+		if err != nil || points.N*points.D != len(c.values) || !slices.Equal(points.Values, c.values) ||
+			!slices.Equal(incomplete, c.incomplete) {
 			t.Errorf("%s: %+v without %v, %v", c.text, points, incomplete, err)
 		}
 	}
@@ -42,14 +44,18 @@ func TestCompletePointsRefuseOtherFaults(t *testing.T) {
 		{"p.csv", "1,2\n?,four\n", "NOT_A_NUMBER", "row 1, column 1"},
 		{"p.csv", "1,?\n2,Inf\n", "NOT_FINITE", "row 1, column 1"},
 		{"p.csv", "1,?\n2\n", "RAGGED_ROWS", "line 2"},
-		{"p.npy", npy("<f8", false, "(2, 1)", math.NaN(), math.Inf(-1)), "NOT_FINITE", "p.npy: row 1, column 0 is -Inf"},
+		{"p.npy", npy("<f8", false, "(2, 1)", math.NaN(), math.Inf(-1)), "NOT_FINITE",
+			"p.npy: row 1, column 0 is -Inf"},
 	} {
-		if points, _, _, err := ReadCompletePoints(strings.NewReader(c.text), c.name); points != nil || !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		if points, _, _, err := ReadCompletePoints(strings.NewReader(c.text), c.name); points != nil ||
+			!fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.text, err)
 		}
 	}
-	for _, c := range []struct{ text, reason string }{{"1 1:?\n", "EMPTY_DATA"}, {"1:inf\n2:?\n", "NOT_FINITE"}, {"1:x\n", "NOT_A_NUMBER"}} {
-		if points, _, err := ReadCompleteSparsePoints(strings.NewReader(c.text), "p.svm"); points != nil || !fault.Is(err, c.reason) {
+	for _, c := range []struct{ text, reason string }{{"1 1:?\n", "EMPTY_DATA"}, {"1:inf\n2:?\n", "NOT_FINITE"},
+		{"1:x\n", "NOT_A_NUMBER"}} {
+		if points, _, err := ReadCompleteSparsePoints(strings.NewReader(c.text), "p.svm"); points != nil ||
+			!fault.Is(err, c.reason) {
 			t.Errorf("%s: %v", c.text, err)
 		}
 	}
@@ -62,14 +68,16 @@ func TestCompleteSparsePointsAreThoseOfAReducedFile(t *testing.T) {
 		whole, reduced := "0 1:1 9:1\n", "0 1:1 9:1\n" // both have nine features
 		var want []int32
 		for i := range 1 + rng.IntN(8) {
-			line, gap := fmt.Sprint(rng.IntN(3)), false
+			line := fmt.Sprint(rng.IntN(3))
+			gap := false
 			for feature := range 9 {
 				switch rng.IntN(8) {
 				case 0, 1, 2:
 					line += fmt.Sprintf(" %d:%d", feature+1, rng.IntN(5))
 				case 3:
 					if rng.IntN(3) == 0 {
-						line, gap = line+fmt.Sprintf(" %d:%s", feature+1, []string{"?", "NaN", "na", ""}[rng.IntN(4)]), true
+						line += fmt.Sprintf(" %d:%s", feature+1, []string{"?", "NaN", "na", ""}[rng.IntN(4)])
+						gap = true
 					}
 				}
 			}

@@ -27,7 +27,8 @@ func zstdOf(t testing.TB, text string) string {
 // bzip2Of12 is "1,2\n3,4\n", by bzip2.
 func bzip2Of12(t testing.TB) string {
 	t.Helper()
-	b, err := hex.DecodeString("425a683931415926535993b70d0c0000025800001000043c00200030c00869b28823278bb9229c284849db868600")
+	b, err := hex.DecodeString(
+		"425a683931415926535993b70d0c0000025800001000043c00200030c00869b28823278bb9229c284849db868600")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func TestCompressionByBytes(t *testing.T) {
 			}
 		}
 	}
-	if graph, err := ReadGraph(strings.NewReader(zstdOf(t, "src,dst\n0,1\n1,2\n")), "g.csv", 0); err != nil || graph.N != 3 {
+	if graph, err := ReadGraph(strings.NewReader(zstdOf(t, "src,dst\n0,1\n1,2\n")), "g.csv", 0); err != nil ||
+		graph.N != 3 {
 		t.Error(err)
 	}
 	if list, err := read(zstdOf(t, "index,label\n0,1\n"), "l.csv", table.Labels, 1); err != nil || list[0] != 1 {

@@ -20,10 +20,11 @@ func TestReadPointsFromText(t *testing.T) {
 		name, text string
 		header     []string
 	}{
-		"plain":             {"p.csv", "1,2\n3,4\n5,6\n", nil},
-		"no last line end":  {"p.csv", "1,2\n3,4\n5,6", nil},
-		"header":            {"p.csv", "x,y\n1,2\n3,4\n5,6\n", []string{"x", "y"}},
-		"quoted header":     {"p.csv", "\"a, b\",\"say \"\"y\"\"\"\n1,2\n\"3\",4\n5, \"6\" \n", []string{"a, b", `say "y"`}},
+		"plain":            {"p.csv", "1,2\n3,4\n5,6\n", nil},
+		"no last line end": {"p.csv", "1,2\n3,4\n5,6", nil},
+		"header":           {"p.csv", "x,y\n1,2\n3,4\n5,6\n", []string{"x", "y"}},
+		"quoted header": {"p.csv", "\"a, b\",\"say \"\"y\"\"\"\n1,2\n\"3\",4\n5, \"6\" \n",
+			[]string{"a, b", `say "y"`}},
 		"CRLF and BOM":      {"p.csv", "\xEF\xBB\xBFx,y\r\n1,2\r\n3,4\r\n5,6\r\n", []string{"x", "y"}},
 		"blanks at the end": {"p.csv", "1,2\n3,4\n5,6\n\n  \r\n\n", nil},
 		"spaces":            {"p.csv", " 1 ,\t2\n3, 4\n5,6 \n", nil},
@@ -89,7 +90,8 @@ func TestLongLines(t *testing.T) {
 // A line of very many cells is refused, and the memory that this takes is a small multiple of the text, where each cell
 // would take 12 times its text.
 func TestTooManyCells(t *testing.T) {
-	commas, spaces := strings.Repeat("1,", 1<<24+1), strings.Repeat("1 ", 1<<24+1)
+	commas := strings.Repeat("1,", 1<<24+1)
+	spaces := strings.Repeat("1 ", 1<<24+1)
 	readTable := func(text string) error {
 		_, err := OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: strings.NewReader(text)})
 		return err
@@ -99,10 +101,13 @@ func TestTooManyCells(t *testing.T) {
 		reason, says string
 		times        uint64
 	}{
-		"table":  {func() error { return readTable(commas) }, "TOO_MANY_COLUMNS", "line 1: the line has more than 16384 cells", 10},
+		"table": {func() error { return readTable(commas) }, "TOO_MANY_COLUMNS",
+			"line 1: the line has more than 16384 cells", 10},
 		"spaces": {func() error { return readTable(spaces) }, "BAD_TEXT", "line 1, column 1", 16},
-		"points": {func() error { _, _, err := ReadPoints(strings.NewReader(commas), "p.csv"); return err }, "TOO_MANY_COLUMNS", "line 1: the line has more than 16777216 cells", 10},
-		"graph":  {func() error { _, err := ReadGraph(strings.NewReader(spaces), "g.txt", 0); return err }, "TOO_MANY_COLUMNS", "line 1: the line has more than 16777216 cells", 10},
+		"points": {func() error { _, _, err := ReadPoints(strings.NewReader(commas), "p.csv"); return err },
+			"TOO_MANY_COLUMNS", "line 1: the line has more than 16777216 cells", 10},
+		"graph": {func() error { _, err := ReadGraph(strings.NewReader(spaces), "g.txt", 0); return err },
+			"TOO_MANY_COLUMNS", "line 1: the line has more than 16777216 cells", 10},
 	} {
 		var err error
 		bytes := allocated(func() { err = c.read() })
@@ -119,7 +124,9 @@ func TestEndlessLinesOfTables(t *testing.T) {
 	for start, line := range map[string]string{"": "line 1", "x,y\n": "line 2"} {
 		var err error
 		bytes := allocated(func() {
-			_, err = OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: io.MultiReader(strings.NewReader(start), strings.NewReader(endless))})
+			_, err = OpenTable([]string{"-"},
+				TableOptions{Format: "csv",
+					Stdin: io.MultiReader(strings.NewReader(start), strings.NewReader(endless))})
 		})
 		wantFault(t, "endless "+line, err, "LINE_TOO_LONG", line, "64 MiB")
 		if bytes > 5*scan.MaxLine {
@@ -153,7 +160,8 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	points, header, err := LoadPoints(path)
-	if err != nil || !reflect.DeepEqual(points, &dataset.Points{N: 1, D: 2, Values: []float64{1, 2}}) || !slices.Equal(header, []string{"a", "b"}) {
+	if err != nil || !reflect.DeepEqual(points, &dataset.Points{N: 1, D: 2, Values: []float64{1, 2}}) ||
+		!slices.Equal(header, []string{"a", "b"}) {
 		t.Errorf("got %+v, %q, %v", points, header, err)
 	}
 	_, _, err = LoadPoints(filepath.Join(dir, "none.csv"))

@@ -14,7 +14,8 @@ import (
 // What is wrong with the bytes of a file is told after what is wrong with the lines before, and long lines are refused.
 func TestFilesThatBreakOff(t *testing.T) {
 	broken := func(text string) error {
-		_, err := ReadGraph(io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("the disk is gone"))), "f.csv", 0)
+		_, err := ReadGraph(io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("the disk is gone"))),
+			"f.csv", 0)
 		return err
 	}
 	if err := broken("0,1\n2,3\n4,"); err == nil || err.Error() != "f.csv: the disk is gone" {
@@ -24,7 +25,8 @@ func TestFilesThatBreakOff(t *testing.T) {
 	zipped := gzipped(strings.Repeat("0,1\n", 1<<20))
 	_, err := ReadGraph(strings.NewReader(zipped[:len(zipped)-12]), "f.csv.gz", 0)
 	wantFault(t, "cut short", err, "CORRUPT_FILE", "f.csv.gz")
-	_, err = ReadGraph(io.MultiReader(strings.NewReader("0,1\n0,2\n"), strings.NewReader(strings.Repeat("1", scan.MaxLine+2*scan.BlockSize))), "f.csv", 0)
+	_, err = ReadGraph(io.MultiReader(strings.NewReader("0,1\n0,2\n"),
+		strings.NewReader(strings.Repeat("1", scan.MaxLine+2*scan.BlockSize))), "f.csv", 0)
 	wantFault(t, "a long line", err, "LINE_TOO_LONG", "line 3")
 }
 

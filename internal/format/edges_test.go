@@ -10,7 +10,8 @@ import (
 )
 
 func TestEdgeLists(t *testing.T) {
-	want, err := dataset.NewGraph(0, []dataset.Edge{{Source: 0, Target: 1, Weight: 2}, {Source: 2, Target: 1, Weight: 1}, {Source: 2, Target: 2, Weight: 0.5}})
+	want, err := dataset.NewGraph(0, []dataset.Edge{{Source: 0, Target: 1, Weight: 2},
+		{Source: 2, Target: 1, Weight: 1}, {Source: 2, Target: 2, Weight: 0.5}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,8 @@ func ExampleLoadNamed() {
 
 func ExampleInput_LoadNamedGraph() {
 	text := "# a triangle\n0 1\n1 2\n2 0 0.5\n"
-	graph, err := format.Input{Path: "-", Stdin: strings.NewReader(text), Label: "graph.edges"}.LoadNamedGraph(format.GraphOptions{})
+	graph, err := format.Input{Path: "-", Stdin: strings.NewReader(text), Label: "graph.edges"}.LoadNamedGraph(
+		format.GraphOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

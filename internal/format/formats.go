@@ -96,7 +96,8 @@ func (f formats[R]) check(name string) error {
 	if f.has(scan.SuffixOf("." + name)) {
 		return nil
 	}
-	return fault.Invalid("UNKNOWN_FORMAT", "the format %q is not supported for this input; use %s", name, strings.ReplaceAll(strings.Join(f.suffixes(), ", "), ".", ""))
+	return fault.Invalid("UNKNOWN_FORMAT", "the format %q is not supported for this input; use %s", name,
+		strings.ReplaceAll(strings.Join(f.suffixes(), ", "), ".", ""))
 }
 
 // reader returns the reader of the format of s.
@@ -107,14 +108,17 @@ func (f formats[R]) reader(s *scan.Source) (read R, err error) {
 		}
 	}
 	if found := scan.SuffixOf(s.Name); found != s.Suffix && f.has(found) {
-		return read, s.Invalid("UNKNOWN_FORMAT", "the first bytes are those of the format %s, which is not supported for this input", s.Suffix[1:])
+		return read, s.Invalid("UNKNOWN_FORMAT",
+			"the first bytes are those of the format %s, which is not supported for this input", s.Suffix[1:])
 	}
 	suffixes := f.suffixes()
 	last := len(suffixes) - 1
 	if s.Suffix == "" {
-		return read, s.Invalid("UNKNOWN_FORMAT", "neither the name nor the first bytes identify the format; set --format to %s or %s",
+		return read, s.Invalid("UNKNOWN_FORMAT",
+			"neither the name nor the first bytes identify the format; set --format to %s or %s",
 			strings.Join(suffixes[:last], ", "), suffixes[last])
 	}
-	return read, s.Invalid("UNKNOWN_FORMAT", "the suffix %q is not supported; use %s or %s, optionally compressed (.gz, .zst)",
+	return read, s.Invalid("UNKNOWN_FORMAT",
+		"the suffix %q is not supported; use %s or %s, optionally compressed (.gz, .zst)",
 		s.Suffix, strings.Join(suffixes[:last], ", "), suffixes[last])
 }

@@ -41,6 +41,7 @@ func TestEverySuffixHasAReader(t *testing.T) {
 		}
 		last := len(c.suffixes) - 1
 		list := strings.Join(c.suffixes[:last], ", ") + " or " + c.suffixes[last]
-		wantFault(t, what, c.read("f.xyz"), "UNKNOWN_FORMAT", `f.xyz: the suffix ".xyz" is not supported; use `+list+", optionally compressed (.gz, .zst)")
+		wantFault(t, what, c.read("f.xyz"), "UNKNOWN_FORMAT", `f.xyz: the suffix ".xyz" is not supported; use `+list+
+			", optionally compressed (.gz, .zst)")
 	}
 }

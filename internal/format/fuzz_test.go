@@ -25,14 +25,16 @@ func checkFuzzed(t *testing.T, input, beyond int, read func() error) (ok bool) {
 		t.Fatalf("allocated %d bytes for an input of %d", bytes, input)
 	}
 	var f *fault.Error
-	if err != nil && (!errors.As(err, &f) || f.Kind != fault.InvalidArgument || f.Reason == "" || !strings.HasPrefix(f.Message, "f.")) {
+	if err != nil && (!errors.As(err, &f) || f.Kind != fault.InvalidArgument || f.Reason == "" ||
+		!strings.HasPrefix(f.Message, "f.")) {
 		t.Fatalf("not a proper fault: %v", err)
 	}
 	return err == nil
 }
 
 func FuzzPoints(f *testing.F) {
-	for _, seed := range []string{"x,y\n1,2\n", "1,2\r\n3,4\r\n", "\xEF\xBB\xBF\"a\"\"\",b\n1,nan\n", "1,\n\n", "\"", ",,\n"} {
+	for _, seed := range []string{"x,y\n1,2\n", "1,2\r\n3,4\r\n", "\xEF\xBB\xBF\"a\"\"\",b\n1,nan\n", "1,\n\n",
+		"\"", ",,\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
@@ -110,7 +112,8 @@ func FuzzMatrixMarket(f *testing.F) {
 }
 
 func FuzzEdges(f *testing.F) {
-	for _, seed := range []string{"src,dst,weight\n0,1,2\n", "0,1\n1,2,.5\n", "weight,to,from\n1,2,3\n", "0,4000000\n", "a,b\n"} {
+	for _, seed := range []string{"src,dst,weight\n0,1,2\n", "0,1\n1,2,.5\n", "weight,to,from\n1,2,3\n",
+		"0,4000000\n", "a,b\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
@@ -127,7 +130,8 @@ func FuzzEdges(f *testing.F) {
 }
 
 func FuzzConstraints(f *testing.F) {
-	for _, seed := range []string{"i,j,kind,weight\n0,1,must,\n1,2,cannot,2\n", "kind,j,i\nmust-link,0,1\n", "i,j,kind\n", "0,1,must\n"} {
+	for _, seed := range []string{"i,j,kind,weight\n0,1,must,\n1,2,cannot,2\n", "kind,j,i\nmust-link,0,1\n",
+		"i,j,kind\n", "0,1,must\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
@@ -140,14 +144,16 @@ func FuzzConstraints(f *testing.F) {
 		if !checkFuzzed(t, len(input), 0, readAll) {
 			return
 		}
-		if _, err := constraint.NewSet(points, constraints, constraint.UnitWeight); err != nil && !fault.Is(err, "BAD_WEIGHT") {
+		if _, err := constraint.NewSet(points, constraints, constraint.UnitWeight); err != nil &&
+			!fault.Is(err, "BAD_WEIGHT") {
 			t.Fatalf("what was read is not accepted: %v", err) // only a sum of weights may still overflow
 		}
 	})
 }
 
 func FuzzLabels(f *testing.F) {
-	for _, seed := range []string{"index,label,probability\n0,1,0.5\n0,2,0.5\n", "index,label\n1,5\n0,-5\n", "label\n1\n2\n", "index,label\n", "index,weight\n0,1\n", "index\n3\n"} {
+	for _, seed := range []string{"index,label,probability\n0,1,0.5\n0,2,0.5\n", "index,label\n1,5\n0,-5\n",
+		"label\n1\n2\n", "index,label\n", "index,weight\n0,1\n", "index\n3\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
@@ -174,7 +180,9 @@ func FuzzLabels(f *testing.F) {
 		})
 		checkFuzzed(t, len(input), 0, func() error {
 			weights, err := read(string(input), "f.csv", table.Weights, points)
-			if err == nil && (len(weights) != points || slices.ContainsFunc(weights, func(w float64) bool { return !(w > 0) })) {
+			if err == nil && (len(weights) != points || slices.ContainsFunc(weights, func(w float64) bool {
+				return !(w > 0)
+			})) {
 				t.Fatalf("weights %v", weights)
 			}
 			return err

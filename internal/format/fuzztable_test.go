@@ -15,9 +15,12 @@ import (
 // is answered, within memory that goes with the input.
 func FuzzTable(f *testing.F) {
 	for _, seed := range []string{
-		"id;x;color\na;1,5;red\nb;;blue\n", "x,y\n1,2\n3,four\n", "\"a\nb\",c\r\n\"1\"\"\",2\n", "\xFF\xFEa\x00,\x00b\x00\n\x00", "caf\xe9,1\nx,2\n",
-		"2001,2002\n1,2\n", "\n\na|b\n1|2\n\n", "a,a,,\n1,2,3,4\n", "a\tb\nr\t1\t2\n", "\"", ",,\n;;\n", "007,1\n-0,+2\n1e400,3\n", strings.Repeat("x,", 3000) + "\n1\n",
-		"a,b\n\"$1,234.50\",12 %\n-$3,-\n", "a;b\n1.234,5;1'000\n2;3 \u20ac\n", " x  y\n 1  2 \n\"3\" 4\n", "# made by\n\na,b,c\n1,2,3\n", "a,b\r1,2\r3,4\r",
+		"id;x;color\na;1,5;red\nb;;blue\n", "x,y\n1,2\n3,four\n", "\"a\nb\",c\r\n\"1\"\"\",2\n",
+		"\xFF\xFEa\x00,\x00b\x00\n\x00", "caf\xe9,1\nx,2\n",
+		"2001,2002\n1,2\n", "\n\na|b\n1|2\n\n", "a,a,,\n1,2,3,4\n", "a\tb\nr\t1\t2\n", "\"", ",,\n;;\n",
+		"007,1\n-0,+2\n1e400,3\n", strings.Repeat("x,", 3000) + "\n1\n",
+		"a,b\n\"$1,234.50\",12 %\n-$3,-\n", "a;b\n1.234,5;1'000\n2;3 \u20ac\n", " x  y\n 1  2 \n\"3\" 4\n",
+		"# made by\n\na,b,c\n1,2,3\n", "a,b\r1,2\r3,4\r",
 	} {
 		f.Add([]byte(seed), byte(0), byte(0))
 		f.Add([]byte(seed), byte(';'), byte(1))
@@ -32,7 +35,8 @@ func FuzzTable(f *testing.F) {
 		var err error
 		grown := allocated(func() {
 			var r *TableReader
-			o := csv.Options{Format: "csv", Delimiter: delimiter, Header: []string{"auto", "yes", "no"}[header%3], Stdin: bytes.NewReader(input)}
+			o := csv.Options{Format: "csv", Delimiter: delimiter, Header: []string{"auto", "yes", "no"}[header%3],
+				Stdin: bytes.NewReader(input)}
 			if r, err = OpenTable([]string{"-"}, o); err == nil {
 				all, err = r.ReadAll()
 				r.Close()
@@ -42,7 +46,8 @@ func FuzzTable(f *testing.F) {
 			t.Fatalf("allocated %d bytes for an input of %d", grown, len(input))
 		}
 		if err != nil {
-			if bad, ok := errors.AsType[*fault.Error](err); !ok || bad.Kind != fault.InvalidArgument || bad.Reason == "" {
+			if bad, ok := errors.AsType[*fault.Error](err); !ok || bad.Kind != fault.InvalidArgument ||
+				bad.Reason == "" {
 				t.Fatalf("not a proper fault: %v", err)
 			}
 			return
@@ -55,7 +60,8 @@ func FuzzTable(f *testing.F) {
 
 // FuzzNamedGraph reads a list of edges between names.
 func FuzzNamedGraph(f *testing.F) {
-	for _, seed := range []string{"src,dst\nann,bob\n", "ann,bob,1.5\nbob,cat,\n", "who,whom\na,b\nb,c\n", "a\n", "\"", "src,dst,weight\na,b,x\n", ",\n"} {
+	for _, seed := range []string{"src,dst\nann,bob\n", "ann,bob,1.5\nbob,cat,\n", "who,whom\na,b\nb,c\n", "a\n", "\"",
+		"src,dst,weight\na,b,x\n", ",\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {

@@ -17,7 +17,9 @@ import (
 // optionally weight; the weights of repeated edges are added), a Matrix Market coordinate matrix, or a METIS, GraphML
 // or GML file. If vertices is 0, the file determines their number.
 func LoadGraph(path string, vertices int) (*dataset.Graph, error) {
-	g, err := readInput(Input{Path: path}, scan.Options{}, func(s *scan.Source) (*NamedGraph, error) { return readGraph(s, vertices) })
+	g, err := readInput(Input{Path: path}, scan.Options{}, func(s *scan.Source) (*NamedGraph, error) {
+		return readGraph(s, vertices)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +57,8 @@ func checkVertexCount(s *scan.Source, vertices int, lists []dataset.Edges) error
 		}
 	}
 	if count := dataset.CountEdges(lists); vertices > dataset.MaxInferredVertices(count) {
-		return s.Invalid("TOO_MANY_VERTICES", "the file names %d vertices but has only %d edges; if this is intended, set the number of vertices to %d",
+		return s.Invalid("TOO_MANY_VERTICES",
+			"the file names %d vertices but has only %d edges; if this is intended, set the number of vertices to %d",
 			vertices, count, vertices)
 	}
 	return nil
@@ -70,7 +73,8 @@ func GraphWriter(path string) (func(w io.Writer, g *dataset.Graph) error, error)
 	case ".mtx":
 		return writeMatrixMarketGraph, nil
 	default:
-		return nil, fault.Invalid("UNKNOWN_FORMAT", "%s: cannot write a graph in this format; use a name that ends in .csv or .mtx", path)
+		return nil, fault.Invalid("UNKNOWN_FORMAT",
+			"%s: cannot write a graph in this format; use a name that ends in .csv or .mtx", path)
 	}
 }
 
@@ -95,7 +99,8 @@ func writeMatrixMarketGraph(w io.Writer, g *dataset.Graph) error {
 		entries++
 	}
 	buffered := bufio.NewWriter(w)
-	if _, err := fmt.Fprintf(buffered, "%%%%MatrixMarket matrix coordinate real symmetric\n%d %d %d\n", g.N, g.N, entries); err != nil {
+	if _, err := fmt.Fprintf(buffered, "%%%%MatrixMarket matrix coordinate real symmetric\n%d %d %d\n", g.N, g.N,
+		entries); err != nil {
 		return err
 	}
 	var line []byte

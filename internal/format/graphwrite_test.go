@@ -14,7 +14,8 @@ import (
 // What is written is read back to the last bit.
 func TestGraphsAreReadBackAsTheyWere(t *testing.T) {
 	g, err := dataset.NewGraph(5, []dataset.Edge{
-		{Source: 0, Target: 3, Weight: 1.0 / 3}, {Source: 4, Target: 3, Weight: math.Nextafter(0.5, 1)}, {Source: 1, Target: 2, Weight: 1e-6},
+		{Source: 0, Target: 3, Weight: 1.0 / 3}, {Source: 4, Target: 3, Weight: math.Nextafter(0.5, 1)},
+		{Source: 1, Target: 2, Weight: 1e-6},
 		{Source: 2, Target: 2, Weight: 7}, {Source: 1, Target: 4, Weight: 5e-324},
 	})
 	if err != nil {

@@ -26,9 +26,10 @@ type Input struct {
 	Names  []string  // of the columns of points, if known: a first line of these is a header even if some are numbers
 	// MaxBytes limits what a compressed input, or an array in it, may decompress to; 0 means no limit of its own.
 	MaxBytes int64
-	spool    *scan.Spool // reads Stdin and keeps a copy, so that open can be called again; nil if it can be read only once
-	object   *Object     // read instead of the file; nil for files
-	groups   *RowGroups  // the row groups to read of a Parquet file; nil means all
+	// reads Stdin and keeps a copy, so that open can be called again; nil if it can be read only once
+	spool  *scan.Spool
+	object *Object    // read instead of the file; nil for files
+	groups *RowGroups // the row groups to read of a Parquet file; nil means all
 }
 
 // open returns the bytes of the input from its beginning, and a function that closes them.
@@ -46,7 +47,8 @@ func (in Input) open() (r io.Reader, end func(), err error) {
 	case in.spool != nil:
 		return in.spool, end, in.spool.Rewind()
 	case in.Stdin == nil:
-		return nil, end, in.source().Invalid("FILE_NOT_READABLE", "standard input is not available; use the path of a file")
+		return nil, end, in.source().Invalid("FILE_NOT_READABLE",
+			"standard input is not available; use the path of a file")
 	}
 	return in.Stdin, end, nil
 }
@@ -101,7 +103,8 @@ func (in Input) Kind() (InputKind, error) {
 	case graphFormats.has(suffix):
 		return InputGraph, nil
 	}
-	return 0, in.source().Invalid("UNKNOWN_FORMAT", "the suffix %q is not supported; set --format to one of %s", suffix, strings.Join(Formats(), ", "))
+	return 0, in.source().Invalid("UNKNOWN_FORMAT", "the suffix %q is not supported; set --format to one of %s", suffix,
+		strings.Join(Formats(), ", "))
 }
 
 // kindOfNPZ returns InputSparse for a sparse matrix, unless the user named one of its arrays.
@@ -143,7 +146,8 @@ func CheckFormat(name string) error {
 	if suffix := scan.SuffixOf("." + name); textTables[suffix] || slices.Contains(Formats(), suffix[1:]) {
 		return nil
 	}
-	return fault.Invalid("UNKNOWN_FORMAT", "the format %q is not supported; use %s", name, strings.Join(Formats(), ", "))
+	return fault.Invalid("UNKNOWN_FORMAT", "the format %q is not supported; use %s", name,
+		strings.Join(Formats(), ", "))
 }
 
 // TableSuffixes lists the suffixes of tables that help and errors name, without those of compression. OpenTable
@@ -267,9 +271,11 @@ func expand(paths []string) ([]string, error) {
 func helpWithURI(scheme string) string {
 	switch scheme {
 	case "http", "https":
-		return "Cleave does not download files; download it, or pipe it into --data -: curl -L URL | cleave run --data - --k N"
+		return "Cleave does not download files; download it, or pipe it into --data -: curl -L URL | cleave run " +
+			"--data - --k N"
 	case "s3", "gs":
-		return "this is the URI of an object, but this command reads only files; cleave run, submit and plan read objects"
+		return "this is the URI of an object, but this command reads only files; cleave run, submit and " +
+			"plan read objects"
 	}
 	return "this is neither a file nor an object in s3:// or gs://; copy it to a file"
 }

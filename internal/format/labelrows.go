@@ -46,7 +46,8 @@ func (r LabelRows) Columns() []table.Column {
 
 // classColumn returns the column of class names, with an empty cell where a row has no class.
 func (r LabelRows) classColumn() table.Column {
-	class := table.Column{Name: "class", Type: table.Text, Texts: make([]string, len(r.Labels)), Empty: make([]bool, len(r.Labels))}
+	class := table.Column{Name: "class", Type: table.Text, Texts: make([]string, len(r.Labels)),
+		Empty: make([]bool, len(r.Labels))}
 	for row, v := range r.Labels {
 		if v >= 0 && int(v) < len(r.Classes) {
 			class.Texts[row] = r.Classes[v]
@@ -57,7 +58,8 @@ func (r LabelRows) classColumn() table.Column {
 }
 
 func scoreColumn(name string, values []float64) table.Column {
-	c := table.Column{Name: name, Type: table.Number, Numbers: make([]float64, len(values)), Empty: make([]bool, len(values))}
+	c := table.Column{Name: name, Type: table.Number, Numbers: make([]float64, len(values)),
+		Empty: make([]bool, len(values))}
 	for row, v := range values {
 		if c.Empty[row] = math.IsNaN(v); !c.Empty[row] {
 			c.Numbers[row] = v
@@ -91,7 +93,8 @@ func WriteLabelTable(w io.Writer, format string, r LabelRows) error {
 func (r LabelRows) Part(from, to int) LabelRows {
 	return LabelRows{
 		First: r.First + from, IDs: part(r.IDs, from, to), Labels: r.Labels[from:to], Classes: r.Classes,
-		Distance: part(r.Distance, from, to), Margin: part(r.Margin, from, to), Confidence: part(r.Confidence, from, to),
+		Distance: part(r.Distance, from, to), Margin: part(r.Margin, from, to),
+		Confidence: part(r.Confidence, from, to),
 	}
 }
 
@@ -120,7 +123,8 @@ func LoadEmbedding(path string) (rows, columns int, values []float64, err error)
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	rows, columns = t.Rows(), len(t.Columns)-1
+	rows = t.Rows()
+	columns = len(t.Columns) - 1
 	values = make([]float64, rows*columns)
 	for at := range columns {
 		c := &t.Columns[at+1]
@@ -159,7 +163,8 @@ func LoadLabelRows(path string) (*LabelRows, error) {
 		}
 	}
 	if rows.Labels == nil {
-		return nil, fault.Invalid("MISSING_COLUMN", "%s: the column label is missing; use a file that cleave run --out wrote", path)
+		return nil, fault.Invalid("MISSING_COLUMN",
+			"%s: the column label is missing; use a file that cleave run --out wrote", path)
 	}
 	rows.Classes = classesOf(rows.Labels, classes)
 	return rows, nil
@@ -173,7 +178,9 @@ func labelsOf(path string, c *table.Column) ([]int32, error) {
 	labels := make([]int32, c.Len())
 	for row, v := range c.Integers {
 		if v < -1 || v > math.MaxInt32 || c.Empty != nil && c.Empty[row] {
-			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: the label of row %d is out of range; labels are cluster numbers from 0, or -1 for a row that was not clustered", path, row)
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE",
+				"%s: the label of row %d is out of range; labels are cluster numbers from 0, or -1 for a row that "+
+					"was not clustered", path, row)
 		}
 		labels[row] = int32(v)
 	}

@@ -12,11 +12,13 @@ func TestMatrixMarketAsPoints(t *testing.T) {
 		text string
 		want []float64
 	}{
-		"array":            {"%%MatrixMarket matrix array real general\n% a comment\n\n2 2\n1\n2\n3\n4.5\n", []float64{1, 3, 2, 4.5}},
+		"array": {"%%MatrixMarket matrix array real general\n% a comment\n\n2 2\n1\n2\n3\n4.5\n",
+			[]float64{1, 3, 2, 4.5}},
 		"array, symmetric": {"%%MatrixMarket matrix array integer symmetric\n2 2\n1\n2\n3\n", []float64{1, 2, 2, 3}},
-		"coordinate":       {"%%MatrixMarket matrix coordinate real general\r\n2 2 3\r\n1 2 5\r\n2 1 7\r\n1 2 0.5\r\n", []float64{0, 5.5, 7, 0}},
-		"symmetric":        {"%%matrixmarket MATRIX Coordinate Real Symmetric\n2 2 2\n1 1 4\n2 1 7\n", []float64{4, 7, 7, 0}},
-		"pattern":          {"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2   1\n", []float64{0, 0, 1, 0}},
+		"coordinate": {"%%MatrixMarket matrix coordinate real general\r\n2 2 3\r\n1 2 5\r\n2 1 7\r\n1 2 0.5\r\n",
+			[]float64{0, 5.5, 7, 0}},
+		"symmetric": {"%%matrixmarket MATRIX Coordinate Real Symmetric\n2 2 2\n1 1 4\n2 1 7\n", []float64{4, 7, 7, 0}},
+		"pattern":   {"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2   1\n", []float64{0, 0, 1, 0}},
 	} {
 		points, header, err := ReadPoints(strings.NewReader(c.text), "p.mtx")
 		if err != nil || header != nil || points.N != 2 || !slices.Equal(points.Values, c.want) {

@@ -48,7 +48,8 @@ func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 		}
 		return g, err
 	})
-	if !isList || !fault.Is(err, "NOT_AN_INDEX") && !fault.Is(err, "AMBIGUOUS_HEADER") && !fault.Is(err, "RAGGED_ROWS") {
+	if !isList || !fault.Is(err, "NOT_AN_INDEX") && !fault.Is(err, "AMBIGUOUS_HEADER") &&
+		!fault.Is(err, "RAGGED_ROWS") {
 		return graph, err
 	}
 	named, nameless := in.graphByNames(o)
@@ -88,7 +89,8 @@ func countsFromOne(s *scan.Source, graph *dataset.Graph, o GraphOptions) []strin
 	if _, isList := edgeLists[s.Suffix]; !isList || o.Vertices > 0 || graph.N < 2 || graph.RowStart[1] > 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: no edge has vertex 0, so that vertex is isolated; if vertices are numbered from 1, use --named-vertices to treat the numbers as names", s.Name)}
+	return []string{fmt.Sprintf("%s: no edge has vertex 0, so that vertex is isolated; if vertices are numbered from "+
+		"1, use --named-vertices to treat the numbers as names", s.Name)}
 }
 
 // edgeLists maps the suffixes of edge lists to their cell separators.
@@ -115,7 +117,8 @@ func readNamedGraph(s *scan.Source, o GraphOptions) (*NamedGraph, error) {
 		return nil, err
 	}
 	if o.Vertices > 0 && len(g.names) > o.Vertices {
-		return nil, s.Invalid("TOO_MANY_VERTICES", "the file names %d vertices, but --vertices is %d", len(g.names), o.Vertices)
+		return nil, s.Invalid("TOO_MANY_VERTICES", "the file names %d vertices, but --vertices is %d",
+			len(g.names), o.Vertices)
 	}
 	if len(g.names) == 0 {
 		return nil, s.Invalid("EMPTY_DATA", "the file has no edges")
@@ -168,7 +171,9 @@ func (g *namedEdges) read() error {
 		return g.EachRow(g.append)
 	}
 	if len(first) > 2 && !isWeight(first[2]) {
-		return g.Invalid("MISSING_COLUMN", "the weight is %s, which is not a number; a header must name the columns src and dst, and weight if there is one", scan.Quote(first[2]))
+		return g.Invalid("MISSING_COLUMN",
+			"the weight is %s, which is not a number; a header must name the columns src and dst, and weight if "+
+				"there is one", scan.Quote(first[2]))
 	}
 	mayBeHeader := len(first) == 2 && !g.fixed
 	if err := g.append(first); err != nil {
@@ -194,7 +199,9 @@ func (g *namedEdges) dropHeader() {
 	if others < 2 || len(g.names) < 2 {
 		return
 	}
-	g.notices = append(g.notices, fmt.Sprintf("%s: the first line is read as a header, because no other line contains %.40q or %.40q", g.Name, g.names[0], g.names[1]))
+	g.notices = append(g.notices,
+		fmt.Sprintf("%s: the first line is read as a header, because no other line contains %.40q or %.40q", g.Name,
+			g.names[0], g.names[1]))
 	g.names = g.names[2:]
 	var edges dataset.Edges
 	for at := 1; at <= others; at++ {
@@ -230,7 +237,8 @@ func (g *namedEdges) find(l *scan.Lines, cell []byte) (int32, error) {
 	case len(cell) == 0:
 		return 0, l.Invalid("EMPTY_CELL", "an edge needs the names of two vertices")
 	case g.fixed:
-		return 0, l.Invalid("UNKNOWN_ID", "there is no vertex %s; %s", scan.Quote(cell), table.DidYouMean(string(cell), g.names))
+		return 0, l.Invalid("UNKNOWN_ID", "there is no vertex %s; %s", scan.Quote(cell),
+			table.DidYouMean(string(cell), g.names))
 	}
 	return g.vertex(string(cell)), nil
 }
@@ -255,7 +263,8 @@ func LoadVertices(path string) ([]string, error) {
 				return l.Invalid("EMPTY_CELL", "the vertex has no name")
 			}
 			if before := first[vertex]; before > 0 {
-				return l.Invalid("DUPLICATE_ID", "the vertex %s is listed a second time; the first is on line %d", scan.Quote(cells[0]), before)
+				return l.Invalid("DUPLICATE_ID", "the vertex %s is listed a second time; the first is on line %d",
+					scan.Quote(cells[0]), before)
 			}
 			first[vertex] = l.LineNumber
 			names = append(names, vertex)

@@ -46,7 +46,8 @@ func TestNPZ(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, in := range []Input{{Path: path, Array: c.array}, {Path: "-", Array: c.array, Stdin: strings.NewReader(c.content)}} {
+		for _, in := range []Input{{Path: path, Array: c.array},
+			{Path: "-", Array: c.array, Stdin: strings.NewReader(c.content)}} {
 			points, _, err := in.LoadPoints()
 			if err != nil || !slices.Equal(points.Values, c.want) {
 				t.Errorf("%s, %s: %v", what, in.Path, err)
@@ -61,11 +62,13 @@ func TestNPZ(t *testing.T) {
 		"empty":    {npz(t, zip.Store), "", "NOT_NPZ", "an empty ZIP archive"},
 		"half":     {several[:len(several)/2], "", "CORRUPT_FILE", "cut short"},
 		"no NPY":   {npz(t, zip.Store, "x.npy", "nothing"), "", "TRUNCATED_FILE", "f.npz, array x"},
-		"promises": {npz(t, zip.Deflate, "x.npy", npy("<f8", false, "(1000000000, 2)", 1.0)), "", "TRUNCATED_FILE", "2000000000 values"},
+		"promises": {npz(t, zip.Deflate, "x.npy", npy("<f8", false, "(1000000000, 2)", 1.0)), "", "TRUNCATED_FILE",
+			"2000000000 values"},
 	} {
 		var err error
 		bytes := allocated(func() {
-			_, _, err = Input{Path: "-", Stdin: strings.NewReader(c.content), Label: "f.npz", Array: c.array}.LoadPoints()
+			_, _, err = Input{Path: "-", Stdin: strings.NewReader(c.content), Label: "f.npz",
+				Array: c.array}.LoadPoints()
 		})
 		wantFault(t, what, err, c.reason, "f.npz", c.says)
 		if bytes > 4<<20 {
@@ -77,7 +80,8 @@ func TestNPZ(t *testing.T) {
 // A message stays short and on one line, whatever a file says: it has no long cells and no control characters.
 func TestMessagesQuoteTheFile(t *testing.T) {
 	long := strings.Repeat("\x1b[2J", 10_000)
-	_, ofMatrix := ReadGraph(strings.NewReader("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 "+long+" 1\n"), "g.mtx", 0)
+	_, ofMatrix := ReadGraph(strings.NewReader("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 "+long+" 1\n"),
+		"g.mtx", 0)
 	wantFault(t, "cell", ofMatrix, "INDEX_OUT_OF_RANGE", "g.mtx, line 3", "not both whole numbers")
 	_, _, ofArray := ReadPoints(strings.NewReader(npz(t, zip.Store, long+".npy", "no array")), "p.npz")
 	wantFault(t, "array", ofArray, "NOT_NPY", "p.npz, array")

@@ -48,17 +48,20 @@ func TestLateTypesInSeveralFiles(t *testing.T) {
 		t.Errorf("%d rows, columns %v and %v", got.Rows(), got.Columns[0].Type, got.Columns[1].Type)
 	}
 	if c := got.Columns; c[0].Numbers[100_002] != 1.5 || c[1].Texts[0] != "2" || c[1].Texts[200_003] != "word" {
-		t.Errorf("row 100,002 begins with %v, row 0 ends with %q, row 200,003 with %q", c[0].Numbers[100_002], c[1].Texts[0], c[1].Texts[200_003])
+		t.Errorf("row 100,002 begins with %v, row 0 ends with %q, row 200,003 with %q", c[0].Numbers[100_002],
+			c[1].Texts[0], c[1].Texts[200_003])
 	}
 }
 
 // However many files have late types, reading starts over once, and each file is opened a fixed number of times.
 func TestManyFilesWithLateTypes(t *testing.T) {
 	text := lateTable("1.5,2")
-	names, opened := make([]string, 5), 0
+	names := make([]string, 5)
+	opened := 0
 	r, err := OpenParts(names, TableOptions{}, func(at int, o TableOptions) (Part, error) {
 		opened++
-		return OpenObject(Object{Name: fmt.Sprintf("%d.csv", at), ReaderAt: strings.NewReader(text), Size: int64(len(text))}, nil, o)
+		return OpenObject(Object{Name: fmt.Sprintf("%d.csv", at), ReaderAt: strings.NewReader(text),
+			Size: int64(len(text))}, nil, o)
 	})
 	if err != nil {
 		t.Fatal(err)

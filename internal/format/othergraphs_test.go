@@ -46,7 +46,9 @@ graph [
 )
 
 func TestGraphsOfOtherPrograms(t *testing.T) {
-	want, err := dataset.GraphOf(4, []dataset.Edges{dataset.EdgesOf([]dataset.Edge{{Source: 0, Target: 1, Weight: 1.5}, {Source: 0, Target: 2, Weight: 2}, {Source: 1, Target: 2, Weight: 1}})})
+	want, err := dataset.GraphOf(4,
+		[]dataset.Edges{dataset.EdgesOf([]dataset.Edge{{Source: 0, Target: 1, Weight: 1.5},
+			{Source: 0, Target: 2, Weight: 2}, {Source: 1, Target: 2, Weight: 1}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,8 @@ func TestGraphsOfOtherPrograms(t *testing.T) {
 	for name, text := range map[string]string{
 		"g.graph": metisText, "g.metis": metisText, "g.graphml": graphMLText, "g.gml": gmlText,
 		"default.graphml": defaultText,
-		"sizes.metis":     "4 3 111 2\n9 8 7 2 1.5 3 2\n0 0 0 1 1.5 3 1\n0 0 0 1 2 2 1\n0 0 0\n", "unknown": graphMLText,
+		"sizes.metis":     "4 3 111 2\n9 8 7 2 1.5 3 2\n0 0 0 1 1.5 3 1\n0 0 0 1 2 2 1\n0 0 0\n",
+		"unknown":         graphMLText,
 	} {
 		graph, err := ReadGraph(strings.NewReader(text), name, 0)
 		if err != nil {
@@ -80,7 +83,8 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 		{"g.metis", "2 1\n3\n1\n", "INDEX_OUT_OF_RANGE", "line 2: vertex 3 is outside 1..2"},
 		{"g.metis", "2 1\n1\n1\n", "SELF_LOOP", "line 2"},
 		{"g.metis", "2 1\nx\n1\n", "NOT_AN_INDEX", `"x"`},
-		{"g.metis", "2 1\n2\n1\n\n% end\n1 2\n", "TRAILING_DATA", "line 6: the header claims 2 vertices, but the file has more lines"},
+		{"g.metis", "2 1\n2\n1\n\n% end\n1 2\n", "TRAILING_DATA",
+			"line 6: the header claims 2 vertices, but the file has more lines"},
 		{"g.metis", "2 1 1\n2\n1\n", "RAGGED_ROWS", "no weight"},
 		{"g.metis", "2\n", "BAD_SIZE_LINE", "line 1"},
 		{"g.metis", "2 1 777\n", "BAD_SIZE_LINE", "line 1"},
@@ -88,8 +92,11 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 		{"g.graphml", "<svg></svg>", "NOT_GRAPHML", "not a GraphML graph"},
 		{"g.graphml", dataInDefault, "NOT_GRAPHML", "not a GraphML graph"},
 		{"g.graphml", "<graphml><graph><node id='a'/><node id='a'/></graph></graphml>", "DUPLICATE_INDEX", `"a"`},
-		{"g.graphml", "<graphml><graph>\n<node id='a'/>\n<edge source='a' target='b'/></graph></graphml>", "UNKNOWN_VERTEX", "line 3"},
-		{"g.graphml", "<graphml><graph><node id='a'/><edge source='a' target='a'><data key='weight'>x</data></edge></graph></graphml>", "NOT_A_NUMBER", `"x"`},
+		{"g.graphml", "<graphml><graph>\n<node id='a'/>\n<edge source='a' target='b'/></graph></graphml>",
+			"UNKNOWN_VERTEX", "line 3"},
+		{"g.graphml",
+			"<graphml><graph><node id='a'/><edge source='a' target='a'><data " +
+				"key='weight'>x</data></edge></graph></graphml>", "NOT_A_NUMBER", `"x"`},
 		{"g.graphml", "<graphml><graph><hyperedge/></graph></graphml>", "UNSUPPORTED_GRAPH", "hyperedges"},
 		{"g.graphml", "<graphml><graph></graph></graphml>", "EMPTY_DATA", "no vertices"},
 		{"g.gml", "graph [ node [ id 1 ]", "TRUNCATED_FILE", "inside a list"},
@@ -107,8 +114,10 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 			t.Errorf("%s: allocated %d bytes", c.text, bytes)
 		}
 	}
-	g, err := Input{Path: "-", Format: "metis", Stdin: Peekable(strings.NewReader("2 1 10\n7 2\n8 1\n"))}.LoadNamedGraph(GraphOptions{})
-	if err != nil || len(g.Notices) != 1 || !strings.Contains(g.Notices[0], "weights or sizes of the vertices are not used") {
+	g, err := Input{Path: "-", Format: "metis",
+		Stdin: Peekable(strings.NewReader("2 1 10\n7 2\n8 1\n"))}.LoadNamedGraph(GraphOptions{})
+	if err != nil || len(g.Notices) != 1 ||
+		!strings.Contains(g.Notices[0], "weights or sizes of the vertices are not used") {
 		t.Errorf("weights of vertices: got %+v, %v", g, err)
 	}
 	_, err = ReadGraph(strings.NewReader(metisText), "g.metis", 5)
@@ -118,14 +127,18 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 // Programs number the vertices of GML as they like, and write what they are called as labels.
 func TestLabelsOfGML(t *testing.T) {
 	for _, c := range []struct{ first, second, third, names, notice string }{
-		{`label "7"`, `label "Beak &amp; Co"`, `label "&#233;"`, "7 Beak & Co é", `standard input: vertices are identified by label, such as "7"`},
+		{`label "7"`, `label "Beak &amp; Co"`, `label "&#233;"`, "7 Beak & Co é",
+			`standard input: vertices are identified by label, such as "7"`},
 		{`label "5"`, `label "3"`, `label "4"`, "5 3 4", ""},
-		{`label "a"`, `label "b"`, `label "a"`, "5 3 4", `standard input: vertices are identified by id, because several have the label "a"`},
+		{`label "a"`, `label "b"`, `label "a"`, "5 3 4",
+			`standard input: vertices are identified by id, because several have the label "a"`},
 		{`label "a"`, ``, `label "b"`, "5 3 4", ""},
 		{`label "a"`, "label \"\xE9\"", `label "b"`, "5 3 4", ""},
 	} {
-		text := "graph [ node [ id 5 " + c.first + " ] node [ " + c.second + " id 3 ] node [ id 4 " + c.third + " ] edge [ source 3 target 4 ] edge [ source 4 target 5 ] ]"
-		g, err := Input{Path: "-", Format: "gml", Stdin: Peekable(strings.NewReader(text))}.LoadNamedGraph(GraphOptions{})
+		text := "graph [ node [ id 5 " + c.first + " ] node [ " + c.second + " id 3 ] node [ id 4 " + c.third +
+			" ] edge [ source 3 target 4 ] edge [ source 4 target 5 ] ]"
+		g, err := Input{Path: "-", Format: "gml", Stdin: Peekable(strings.NewReader(text))}.LoadNamedGraph(
+			GraphOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -141,7 +154,8 @@ func TestNamesInGraphML(t *testing.T) {
 	for _, c := range []struct{ data, names, notice string }{
 		{"name|ann,name|bob", "ann bob", `standard input: vertices are identified by name, such as "ann"`},
 		{"Label|A &amp; B,Label|C", "A & B C", `standard input: vertices are identified by label, such as "A & B"`},
-		{"label|ann,label|ann", "n0 n1", `standard input: vertices are identified by id, because several have the label "ann"`},
+		{"label|ann,label|ann", "n0 n1",
+			`standard input: vertices are identified by id, because several have the label "ann"`},
 		{"name|ann,label|bob", "n0 n1", ""},
 		{"club|ann,club|bob", "n0 n1", ""},
 		{"name|n0,name|n1", "n0 n1", ""},
@@ -162,7 +176,8 @@ func TestNamesInGraphML(t *testing.T) {
 
 // GraphML may be in the encodings of Western Europe.
 func TestGraphMLInLatin1(t *testing.T) {
-	text := "<?xml version='1.0' encoding='ISO-8859-1'?><graphml><graph><node id='Jos\xe9'/><node id='b'/><edge source='Jos\xe9' target='b'/></graph></graphml>"
+	text := "<?xml version='1.0' encoding='ISO-8859-1'?><graphml><graph><node id='Jos\xe9'/><node id='b'/><edge " +
+		"source='Jos\xe9' target='b'/></graph></graphml>"
 	in := Input{Path: "-", Stdin: Peekable(strings.NewReader(text))}
 	g, err := in.LoadNamedGraph(GraphOptions{})
 	if err != nil || len(g.Names) != 2 || g.Names[0] != "José" {

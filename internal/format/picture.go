@@ -46,7 +46,8 @@ func readPicture(s *scan.Source) (*segment.Picture, error) {
 		return nil, s.ReadError(err)
 	}
 	if len(content) > maxPictureFile {
-		return nil, s.Invalid("PICTURE_TOO_LARGE", "the file is larger than %d MiB; make the picture smaller first", maxPictureFile>>20)
+		return nil, s.Invalid("PICTURE_TOO_LARGE", "the file is larger than %d MiB; make the picture smaller first",
+			maxPictureFile>>20)
 	}
 	for _, f := range imageFormats {
 		if bytes.HasPrefix(content, []byte(f.magic)) {
@@ -69,7 +70,8 @@ func (f imageFormat) read(s *scan.Source, content []byte) (*segment.Picture, err
 		return nil, fault.Wrap(err, "%s", s.Name)
 	}
 	if pixels := header.Width * header.Height; pixels > maxPixelsPerByte*len(content) {
-		return nil, s.Invalid("CORRUPT_FILE", "the %s is truncated: %d bytes cannot hold the %d x %d pixels that its header claims",
+		return nil, s.Invalid("CORRUPT_FILE",
+			"the %s is truncated: %d bytes cannot hold the %d x %d pixels that its header claims",
 			f.name, len(content), header.Width, header.Height)
 	}
 	decoded, err := f.decode(bytes.NewReader(content))

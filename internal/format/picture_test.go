@@ -22,7 +22,8 @@ import (
 // painted has one pixel of each kind: black, gray, white, transparent, red, half transparent black.
 func painted() *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, 3, 2))
-	for i, c := range []color.NRGBA{{0, 0, 0, 255}, {100, 100, 100, 255}, {255, 255, 255, 255}, {9, 9, 9, 0}, {255, 0, 0, 255}, {0, 0, 0, 128}} {
+	for i, c := range []color.NRGBA{{0, 0, 0, 255}, {100, 100, 100, 255}, {255, 255, 255, 255}, {9, 9, 9, 0},
+		{255, 0, 0, 255}, {0, 0, 0, 128}} {
 		m.SetNRGBA(i%3, i/3, c)
 	}
 	return m
@@ -86,7 +87,8 @@ func TestReadPicture(t *testing.T) {
 		{"plain.png", pngOf(t, plain), 2, []uint16{0, 80 * 257, 160 * 257, white}},
 		{"zipped.png.gz", zipped.Bytes(), 2, []uint16{0, 80 * 257, 160 * 257, white}},
 		{"a png that is called.jpg", pngOf(t, deep), 2, []uint16{0, 12345}},
-		{"frame.gif", gifOf(t, 3, 2, blackFrame(image.Rect(1, 1, 3, 2))), 3, []uint16{white, white, white, white, 0, 0}},
+		{"frame.gif", gifOf(t, 3, 2, blackFrame(image.Rect(1, 1, 3, 2))), 3,
+			[]uint16{white, white, white, white, 0, 0}},
 	} {
 		p, err := ReadPicture(bytes.NewReader(c.content), c.name)
 		if err != nil {
@@ -162,7 +164,8 @@ func TestInvalidPictures(t *testing.T) {
 	} {
 		var err error
 		bytes := allocated(func() { _, err = ReadPicture(bytes.NewReader(c.content), c.name) })
-		if !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), c.name) {
+		if !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) ||
+			!strings.HasPrefix(err.Error(), c.name) {
 			t.Errorf("%s: %v, want %s with %q", c.name, err, c.reason, c.says)
 		}
 		if bytes > 4<<20 {
@@ -176,7 +179,8 @@ func TestInvalidPictures(t *testing.T) {
 
 // A damaged picture is either read or refused with a fault.
 func FuzzPicture(f *testing.F) {
-	for _, m := range []image.Image{painted(), image.NewGray16(image.Rect(0, 0, 9, 5)), blackFrame(image.Rect(0, 0, 5, 5))} {
+	for _, m := range []image.Image{painted(), image.NewGray16(image.Rect(0, 0, 9, 5)),
+		blackFrame(image.Rect(0, 0, 5, 5))} {
 		f.Add(pngOf(f, m))
 		f.Add(jpegOf(f, m))
 	}
@@ -188,7 +192,8 @@ func FuzzPicture(f *testing.F) {
 		p, err := ReadPicture(bytes.NewReader(input), "f.png")
 		var bad *fault.Error
 		if err != nil {
-			if !errors.As(err, &bad) || bad.Kind != fault.InvalidArgument || !strings.HasPrefix(bad.Message, "f.png: ") {
+			if !errors.As(err, &bad) || bad.Kind != fault.InvalidArgument ||
+				!strings.HasPrefix(bad.Message, "f.png: ") {
 				t.Fatalf("not a proper fault: %v", err)
 			}
 			return
@@ -213,13 +218,15 @@ func TestBoxes(t *testing.T) {
 		t.Errorf("written as %q", got)
 	}
 	for text, says := range map[string]string{
-		"x,y,width,height,label\n0,0,2,3,1\n4,2,2,1,7\n": "b.csv, line 3: the box of 2 x 1 pixels at (4, 2) is not inside",
-		"x,y,width,height,label\n0,0,0,3,1\n":            "b.csv, line 2: the box is 0 x 3",
-		"x,y,width,height,label\n0,a,1,1,1\n":            `"a" in column "y" is not an integer`,
-		"x,y,width,height\n":                             `no column "label"`,
-		"0,0,1,1,1\n":                                    "x,y,width,height,label",
+		"x,y,width,height,label\n0,0,2,3,1\n4,2,2,1,7\n": "b.csv, line 3: the box of 2 x 1 pixels at (4, 2) " +
+			"is not inside",
+		"x,y,width,height,label\n0,0,0,3,1\n": "b.csv, line 2: the box is 0 x 3",
+		"x,y,width,height,label\n0,a,1,1,1\n": `"a" in column "y" is not an integer`,
+		"x,y,width,height\n":                  `no column "label"`,
+		"0,0,1,1,1\n":                         "x,y,width,height,label",
 	} {
-		if _, err := ReadBoxes(strings.NewReader(text), "b.csv", 5, 3); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := ReadBoxes(strings.NewReader(text), "b.csv", 5, 3); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %q", text, err, says)
 		}
 	}

@@ -41,9 +41,12 @@ func PointPartsOf(paths []string, like Input) (PointParts, error) {
 		case err != nil:
 			return nil, err
 		case kind != first:
-			return nil, bad.Invalid("BAD_FILES", "the file is not of the same kind as %s; all parts of a data set must be", files[0])
+			return nil, bad.Invalid("BAD_FILES",
+				"the file is not of the same kind as %s; all parts of a data set must be", files[0])
 		case kind == InputSparse && suffix != scan.NPZSuffix:
-			return nil, bad.Invalid("BAD_FILES", "svmlight files may number features from 0 or from 1, which is ambiguous across files; concatenate them into one file first (cat)")
+			return nil, bad.Invalid("BAD_FILES",
+				"svmlight files may number features from 0 or from 1, which is ambiguous across files; concatenate "+
+					"them into one file first (cat)")
 		}
 	}
 	return parts, nil
@@ -63,10 +66,13 @@ func (p PointParts) LoadPoints(drop bool) (points *dataset.Points, header []stri
 		case at == 0:
 			header, all.D = names, part.D
 		case part.D != all.D:
-			return nil, nil, nil, fault.Invalid("COLUMNS_DIFFER", "%s: the file has %s, but %s has %d; all parts of a data set must have the same columns", in.Path, text.Plural(part.D, "column"), p[0].Path, all.D)
+			return nil, nil, nil, fault.Invalid("COLUMNS_DIFFER",
+				"%s: the file has %s, but %s has %d; all parts of a data set must have the same columns", in.Path,
+				text.Plural(part.D, "column"), p[0].Path, all.D)
 		}
 		incomplete = appendGaps(incomplete, gaps, all.N)
-		all.N, all.Values = all.N+part.N, append(all.Values, part.Values...)
+		all.N += part.N
+		all.Values = append(all.Values, part.Values...)
 	}
 	points, err = dataset.NewPoints(all.N, all.D, all.Values)
 	return points, header, incomplete, err
@@ -74,7 +80,8 @@ func (p PointParts) LoadPoints(drop bool) (points *dataset.Points, header []stri
 
 // LoadSparsePoints reads sparse points. They have the given number of features, or as many as the files need if it is
 // 0. See LoadPoints for drop, with which the files determine the number.
-func (p PointParts) LoadSparsePoints(features int, drop bool) (points *dataset.SparsePoints, incomplete []int32, err error) {
+func (p PointParts) LoadSparsePoints(features int,
+	drop bool) (points *dataset.SparsePoints, incomplete []int32, err error) {
 	all := &dataset.SparsePoints{RowStart: []int64{0}}
 	for _, in := range p {
 		part, gaps, err := in.sparsePoints(features, drop)
@@ -89,7 +96,8 @@ func (p PointParts) LoadSparsePoints(features int, drop bool) (points *dataset.S
 			all.RowStart = append(all.RowStart, int64(len(all.Column))+start)
 		}
 		all.N, all.D = all.N+part.N, max(all.D, part.D)
-		all.Column, all.Value = append(all.Column, part.Column...), append(all.Value, part.Value...)
+		all.Column = append(all.Column, part.Column...)
+		all.Value = append(all.Value, part.Value...)
 	}
 	points, err = dataset.NewSparsePoints(all.N, all.D, all.RowStart, all.Column, all.Value)
 	return points, incomplete, err

@@ -53,14 +53,16 @@ func TestPartsOfPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	sparse, _, err := parts.LoadSparsePoints(0, false)
-	if err != nil || !slices.Equal(sparse.RowStart, []int64{0, 1, 3, 4, 5, 7, 8}) || !slices.Equal(sparse.Value, []float64{5, 5, 7, 7, 5, 5, 7, 7}) {
+	if err != nil || !slices.Equal(sparse.RowStart, []int64{0, 1, 3, 4, 5, 7, 8}) ||
+		!slices.Equal(sparse.Value, []float64{5, 5, 7, 7, 5, 5, 7, 7}) {
 		t.Errorf("got %+v, %v", sparse, err)
 	}
 }
 
 func TestBadPartsOfPoints(t *testing.T) {
 	folder := writeFiles(t, map[string]string{
-		"a.npy": npy("<f8", false, "(2, 2)", 1.0, 2.0, 3.0, 4.0), "b.npy": npy("<f8", false, "(2, 1)", 1.0, 2.0), "c.csv": "x,y\n1,2\n",
+		"a.npy": npy("<f8", false, "(2, 2)", 1.0, 2.0, 3.0, 4.0), "b.npy": npy("<f8", false, "(2, 1)", 1.0, 2.0),
+		"c.csv": "x,y\n1,2\n",
 		"d.svm": "1 1:2\n", "e.svm": "1 0:2\n",
 	})
 	for what, c := range map[string]struct{ files, reason, says string }{
@@ -88,7 +90,8 @@ func TestBadPartsOfPoints(t *testing.T) {
 
 // Two spellings of the same path count as the same file, and files that tools write beside the parts are ignored.
 func TestPartsOfAFolder(t *testing.T) {
-	folder := writeFiles(t, map[string]string{"a.csv": "x\n1\n", "b.csv": "x\n2\n", "_SUCCESS": "", ".hidden.csv": "y\n"})
+	folder := writeFiles(t, map[string]string{"a.csv": "x\n1\n", "b.csv": "x\n2\n", "_SUCCESS": "",
+		".hidden.csv": "y\n"})
 	r, err := OpenTable([]string{folder}, TableOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,8 @@ func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
 	return inputOf(r, name).LoadPoints()
 }
 
-func ReadCompletePoints(r io.Reader, name string) (points *dataset.Points, header []string, incomplete []int32, err error) {
+func ReadCompletePoints(r io.Reader,
+	name string) (points *dataset.Points, header []string, incomplete []int32, err error) {
 	return inputOf(r, name).points(true)
 }
 
@@ -35,14 +36,17 @@ func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
 }
 
 func ReadGraph(r io.Reader, name string, vertices int) (*dataset.Graph, error) {
-	g, err := readInput(inputOf(r, name), scan.Options{}, func(s *scan.Source) (*NamedGraph, error) { return readGraph(s, vertices) })
+	g, err := readInput(inputOf(r, name), scan.Options{}, func(s *scan.Source) (*NamedGraph, error) {
+		return readGraph(s, vertices)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return g.Graph, nil
 }
 
-func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
+func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int,
+	naming table.Naming) (*table.Table, []T, error) {
 	return LoadNamed(inputOf(r, name), kind, points, naming)
 }
 

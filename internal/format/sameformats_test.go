@@ -21,8 +21,10 @@ import (
 // their types.
 func TestFormatsFollowTheSameRules(t *testing.T) {
 	fields := []arrow.Field{
-		{Name: "flag", Type: arrow.FixedWidthTypes.Boolean}, {Name: "day", Type: arrow.FixedWidthTypes.Date32}, {Name: "at", Type: arrow.FixedWidthTypes.Timestamp_ms},
-		{Name: "clock", Type: arrow.FixedWidthTypes.Time32s}, {Name: "word", Type: arrow.BinaryTypes.String}, {Name: "x", Type: arrow.PrimitiveTypes.Float64},
+		{Name: "flag", Type: arrow.FixedWidthTypes.Boolean}, {Name: "day", Type: arrow.FixedWidthTypes.Date32},
+		{Name: "at", Type: arrow.FixedWidthTypes.Timestamp_ms},
+		{Name: "clock", Type: arrow.FixedWidthTypes.Time32s}, {Name: "word", Type: arrow.BinaryTypes.String},
+		{Name: "x", Type: arrow.PrimitiveTypes.Float64},
 	}
 	schema := arrow.NewSchema(fields, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
@@ -37,7 +39,8 @@ func TestFormatsFollowTheSameRules(t *testing.T) {
 		b.Field(3).(*array.Time32Builder).Append(arrow.Time32(3600*at.Hour() + 60*at.Minute()))
 		b.Field(4).(*array.StringBuilder).Append(word)
 		b.Field(5).(*array.Float64Builder).Append(float64(row*row%17) / 4)
-		fmt.Fprintf(&text, "%v,%s,%s,%s,%s,%v\n", row%3 == 0, at.Format("2006-01-02"), at.Format("2006-01-02 15:04:05"), at.Format("15:04:05"), word, float64(row*row%17)/4)
+		fmt.Fprintf(&text, "%v,%s,%s,%s,%s,%v\n", row%3 == 0, at.Format("2006-01-02"), at.Format("2006-01-02 15:04:05"),
+			at.Format("15:04:05"), word, float64(row*row%17)/4)
 	}
 	var out bytes.Buffer
 	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
@@ -51,7 +54,8 @@ func TestFormatsFollowTheSameRules(t *testing.T) {
 		var made [2]*recipe.Prepared
 		var notices [2][]string
 		for at, content := range []string{text.String(), out.String()} {
-			r, err := OpenTable([]string{"-"}, csv.Options{Format: []string{"csv", "arrow"}[at], Stdin: strings.NewReader(content)})
+			r, err := OpenTable([]string{"-"}, csv.Options{Format: []string{"csv", "arrow"}[at],
+				Stdin: strings.NewReader(content)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +73,8 @@ func TestFormatsFollowTheSameRules(t *testing.T) {
 			}
 			notices[at] = says
 		}
-		if !reflect.DeepEqual(made[0].Points, made[1].Points) || !reflect.DeepEqual(made[0].Names, made[1].Names) || !reflect.DeepEqual(notices[0], notices[1]) {
+		if !reflect.DeepEqual(made[0].Points, made[1].Points) || !reflect.DeepEqual(made[0].Names, made[1].Names) ||
+			!reflect.DeepEqual(notices[0], notices[1]) {
 			t.Errorf("as numbers: %v\n%v\n%v\n%v\n%v", dates, made[0].Names, made[1].Names, notices[0], notices[1])
 		}
 	}

@@ -72,7 +72,8 @@ func TestSpooledBinaryTables(t *testing.T) {
 		}
 		r.Close()
 	}
-	if _, err := OpenTable([]string{"-"}, csv.Options{Format: "parquet", Stdin: scan.NewSpool(strings.NewReader(""))}); !fault.Is(err, "CORRUPT_FILE") {
+	if _, err := OpenTable([]string{"-"},
+		csv.Options{Format: "parquet", Stdin: scan.NewSpool(strings.NewReader(""))}); !fault.Is(err, "CORRUPT_FILE") {
 		t.Error(err)
 	}
 }

@@ -25,7 +25,8 @@ func sparse(t testing.TB, text string, features int) *dataset.SparsePoints {
 }
 
 func TestReadSparsePoints(t *testing.T) {
-	want := &dataset.SparsePoints{N: 3, D: 4, RowStart: []int64{0, 2, 2, 3}, Column: []int32{0, 3, 1}, Value: []float64{0.5, -2e-3, 7}}
+	want := &dataset.SparsePoints{N: 3, D: 4, RowStart: []int64{0, 2, 2, 3}, Column: []int32{0, 3, 1},
+		Value: []float64{0.5, -2e-3, 7}}
 	for what, text := range map[string]string{
 		"from 1":            "1 1:0.5 4:-2e-3\n-1\n+1 2:7\n",
 		"from 0":            "1 0:0.5 3:-2e-3\n-1\n+1 1:7\n",
@@ -95,7 +96,8 @@ func TestInvalidSparsePoints(t *testing.T) {
 }
 
 func TestIsSparse(t *testing.T) {
-	for name, want := range map[string]bool{"a.svm": true, "a.SVMLIGHT.GZ": true, "a/b.libsvm": true, "a.csv": false, "svm": false, "a.svm.bz2": true, "a.svm.rar": false} {
+	for name, want := range map[string]bool{"a.svm": true, "a.SVMLIGHT.GZ": true, "a/b.libsvm": true, "a.csv": false,
+		"svm": false, "a.svm.bz2": true, "a.svm.rar": false} {
 		if IsSparse(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
@@ -111,7 +113,8 @@ func TestLongRowsOfStandardInput(t *testing.T) {
 	for cut := range 20 { // more than a cell has bytes
 		for end, separator := range map[string]string{"\n": " ", "\r\n": "\t", "": " "} {
 			text := strings.Repeat("1", 1+cut) + strings.ReplaceAll(row.String(), " ", separator) + end
-			if kind, err := (Input{Path: "-", Stdin: Peekable(strings.NewReader(text))}).Kind(); err != nil || kind != InputSparse {
+			if kind, err := (Input{Path: "-", Stdin: Peekable(strings.NewReader(text))}).Kind(); err != nil ||
+				kind != InputSparse {
 				t.Errorf("with a label of %d digits: %v, %v", 1+cut, kind, err)
 			}
 		}
@@ -120,7 +123,8 @@ func TestLongRowsOfStandardInput(t *testing.T) {
 
 func TestSparsePointsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, d := rapid.IntRange(1, 6).Draw(t, "n"), rapid.IntRange(1, 9).Draw(t, "d")
+		n := rapid.IntRange(1, 6).Draw(t, "n")
+		d := rapid.IntRange(1, 9).Draw(t, "d")
 		value := rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64).Filter(func(v float64) bool { return v != 0 })
 		points := &dataset.SparsePoints{N: n, D: d, RowStart: []int64{0}, Column: []int32{}, Value: []float64{}}
 		for range n {
@@ -158,7 +162,8 @@ func svmlight(points *dataset.SparsePoints) string {
 }
 
 func FuzzSparsePoints(f *testing.F) {
-	for _, seed := range []string{"1 1:0.5 4:2\n-1\n", "1,2 qid:3 0:1 # c\n", "1:1 2:nan\n", "1 2000000000:1\n", "1 4194304:1\n", "#\n\n", "1 3:1 2:1", ":"} {
+	for _, seed := range []string{"1 1:0.5 4:2\n-1\n", "1,2 qid:3 0:1 # c\n", "1:1 2:nan\n", "1 2000000000:1\n",
+		"1 4194304:1\n", "#\n\n", "1 3:1 2:1", ":"} {
 		f.Add([]byte(seed), 0)
 	}
 	f.Add([]byte("0 5:1\n"), 5)
@@ -182,9 +187,11 @@ func FuzzSparsePoints(f *testing.F) {
 
 func BenchmarkReadSparsePoints(b *testing.B) {
 	const n, d, each = 20_000, 60_000, 100
-	points := &dataset.SparsePoints{N: n, D: d, RowStart: make([]int64, n+1), Column: make([]int32, n*each), Value: make([]float64, n*each)}
+	points := &dataset.SparsePoints{N: n, D: d, RowStart: make([]int64, n+1), Column: make([]int32, n*each),
+		Value: make([]float64, n*each)}
 	for at := range points.Column {
-		points.Column[at], points.Value[at] = int32(at%each*(d/each)+at/each%(d/each)), 1/float64(at+1)
+		points.Column[at] = int32(at%each*(d/each) + at/each%(d/each))
+		points.Value[at] = 1 / float64(at+1)
 	}
 	for i := range points.RowStart {
 		points.RowStart[i] = int64(i * each)

@@ -43,7 +43,8 @@ func readCells(in Input, columns table.Columns, naming table.Naming) (*table.Tab
 func cellsOf(s *scan.Source, columns table.Columns, naming table.Naming) (*table.Table, error) {
 	switch s.Suffix {
 	case ".npy", scan.NPZSuffix, ".parquet", ".arrow", ".mtx", ".graphml":
-		return nil, s.Invalid("UNKNOWN_FORMAT", "the format is %s; a CSV with the columns %s is expected", s.Suffix[1:], columns)
+		return nil, s.Invalid("UNKNOWN_FORMAT", "the format is %s; a CSV with the columns %s is expected",
+			s.Suffix[1:], columns)
 	}
 	if _, err := s.Decode(false); err != nil {
 		return nil, err
@@ -52,7 +53,8 @@ func cellsOf(s *scan.Source, columns table.Columns, naming table.Naming) (*table
 	l.AllowBlankLines = true
 	first, err := l.NextRow()
 	if errors.Is(err, io.EOF) {
-		return nil, s.Invalid("MISSING_HEADER", "the file is empty; it needs the header %s, even if no rows follow", columns)
+		return nil, s.Invalid("MISSING_HEADER", "the file is empty; it needs the header %s, even if no rows follow",
+			columns)
 	}
 	if err != nil {
 		return nil, err
@@ -65,9 +67,11 @@ func cellsOf(s *scan.Source, columns table.Columns, naming table.Naming) (*table
 	rows, next := 0, l.LineNumber+1 // the line of the next row, if no line is blank
 	isRow := naming.IsRow(names, columns)
 	if isRow {
-		names, next = columns.InOrder(len(names)), l.LineNumber
+		names = columns.InOrder(len(names))
+		next = l.LineNumber
 	} else if scan.KindOfRow(first) != scan.RowOfNames {
-		return nil, l.Invalid("MISSING_HEADER", "the first line must be the header %s, or a row with these columns", columns)
+		return nil, l.Invalid("MISSING_HEADER", "the first line must be the header %s, or a row with these columns",
+			columns)
 	}
 	t, err := table.FromHeader(s.Name, names, columns)
 	if err != nil {
@@ -79,7 +83,8 @@ func cellsOf(s *scan.Source, columns table.Columns, naming table.Naming) (*table
 	}
 	add := func(cells [][]byte) error {
 		if len(cells) != len(t.Columns) {
-			return l.Invalid("RAGGED_ROWS", "the line has %s where the header has %d, %s", text.Plural(len(cells), "cell"), len(t.Columns), strings.Join(names, ","))
+			return l.Invalid("RAGGED_ROWS", "the line has %s where the header has %d, %s",
+				text.Plural(len(cells), "cell"), len(t.Columns), strings.Join(names, ","))
 		}
 		if rows == 0 || l.LineNumber != next {
 			jumps = append(jumps, table.Jump{Row: rows, Line: l.LineNumber})
@@ -130,7 +135,9 @@ func appendCell(l *scan.Lines, c *table.Column, cell []byte) error {
 		return nil
 	}
 	if c.Type == table.Integer {
-		return l.Invalid("NOT_AN_INTEGER", "%s in column %q is not an integer; points are identified by row number from 0 unless the data has an id column", scan.Quote(cell), c.Name)
+		return l.Invalid("NOT_AN_INTEGER",
+			"%s in column %q is not an integer; points are identified by row number from 0 unless the data has an "+
+				"id column", scan.Quote(cell), c.Name)
 	}
 	return l.Invalid("NOT_A_NUMBER", "%s in column %q is not a number", scan.Quote(cell), c.Name)
 }

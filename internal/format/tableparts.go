@@ -81,14 +81,20 @@ func (m *manyParts) widen(file string, columns []table.Column) error {
 	for at, c := range columns {
 		switch {
 		case at >= len(m.wanted):
-			return bad.Invalid("COLUMNS_DIFFER", "the file has a column %q that %s does not have; all parts of a table must have the same columns", c.Name, m.files[0])
+			return bad.Invalid("COLUMNS_DIFFER",
+				"the file has a column %q that %s does not have; all parts of a table must have the same columns",
+				c.Name, m.files[0])
 		case c.Name != m.wanted[at].Name:
-			return bad.Invalid("COLUMNS_DIFFER", "column %d is %q, but in %s it is %q; all parts of a table must have the same columns", at+1, c.Name, m.files[0], m.wanted[at].Name)
+			return bad.Invalid("COLUMNS_DIFFER",
+				"column %d is %q, but in %s it is %q; all parts of a table must have the same columns", at+1, c.Name,
+				m.files[0], m.wanted[at].Name)
 		}
 		m.wanted[at].Type = max(m.wanted[at].Type, c.Type) // types are ordered: integer, number, text
 	}
 	if len(columns) < len(m.wanted) {
-		return bad.Invalid("COLUMNS_DIFFER", "the file has no column %q, but %s does; all parts of a table must have the same columns", m.wanted[len(columns)].Name, m.files[0])
+		return bad.Invalid("COLUMNS_DIFFER",
+			"the file has no column %q, but %s does; all parts of a table must have the same columns",
+			m.wanted[len(columns)].Name, m.files[0])
 	}
 	return nil
 }

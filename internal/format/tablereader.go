@@ -42,7 +42,8 @@ func OpenTable(paths []string, o csv.Options) (*TableReader, error) {
 		return nil, err
 	}
 	if len(files) > 1 && slices.Contains(files, "-") {
-		return nil, (&scan.Source{Name: "standard input"}).Invalid("BAD_FILES", "cannot be combined with files; use standard input or files, not both")
+		return nil, (&scan.Source{Name: "standard input"}).Invalid("BAD_FILES",
+			"cannot be combined with files; use standard input or files, not both")
 	}
 	var own *scan.Spool
 	if _, shared := o.Stdin.(*scan.Spool); files[0] == "-" && o.Stdin != nil && !shared {
@@ -76,7 +77,9 @@ func openInput(in Input, o csv.Options) (Part, error) {
 	case suffix == ".arrow":
 		return openArrow(in, o)
 	case !textTables[suffix]:
-		return nil, in.source().Invalid("UNKNOWN_FORMAT", "%s is not a supported table format; use %s (the files of a folder form one table)", suffix, strings.Join(tableSuffixes, ", "))
+		return nil, in.source().Invalid("UNKNOWN_FORMAT",
+			"%s is not a supported table format; use %s (the files of a folder form one table)", suffix,
+			strings.Join(tableSuffixes, ", "))
 	}
 	return csv.Open(&reopened{in, func() {}}, o)
 }

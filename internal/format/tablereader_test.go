@@ -78,15 +78,19 @@ func TestTablesAsPeopleHaveThem(t *testing.T) {
 		"quoted line breaks":  {"a,\"b\n c\"\n\"x\ny\",1\n\"z\",2\n", "a:t=x\ny|z b c:i=1|2", ""},
 		"quote inside":        {"a,b\n5\" pipe,1\n6\",2\n", `a:t=5" pipe|6" b:i=1|2`, ""},
 		"missing":             {"a,b,c\n1,NA,x\n,2.5,?\nnan,none,none\n", "a:i=1|_|_ b:n=_|2.5|_ c:t=x|_|none", ""},
-		"padded":              {"id,n\n007,01\n008,02\n", "id:t=007|008 n:i=1|2", `column "n" is read as numbers, without leading zeros`},
-		"plus":                {"a,b\n+5,1\n-6,2\n", "a:i=5|-6 b:i=1|2", ""},
-		"long ids":            {"user_id,n\n12345678901234567890,1\n2,1\n", "user_id:t=12345678901234567890|2 n:i=1|1", ""},
-		"negative zero":       {"a\n-0\n1\n", "a:n=0|1", ""},
-		"years of data":       {"2001,2002\n1,2\n", "column 1:i=2001|1 column 2:i=2002|2", "--header yes"},
-		"years in a header":   {"land,2001,2002\nFrance,1,2\nSpain,3,4\n", "land:t=France|Spain 2001:i=1|3 2002:i=2|4", "--header no"},
-		"a number as a name":  {"x,2\n1,2\n3,4\n", "x:i=1|3 2:i=2|4", "--header no"},
-		"no header":           {"ann,3\nbob,4\n", "column 1:t=ann|bob column 2:i=3|4", ""},
-		"words, no header":    {"red,big\nblue,big\nred,small\n", "column 1:t=red|blue|red column 2:t=big|big|small", "repeat some of its cells"},
+		"padded": {"id,n\n007,01\n008,02\n", "id:t=007|008 n:i=1|2",
+			`column "n" is read as numbers, without leading zeros`},
+		"plus": {"a,b\n+5,1\n-6,2\n", "a:i=5|-6 b:i=1|2", ""},
+		"long ids": {"user_id,n\n12345678901234567890,1\n2,1\n",
+			"user_id:t=12345678901234567890|2 n:i=1|1", ""},
+		"negative zero": {"a\n-0\n1\n", "a:n=0|1", ""},
+		"years of data": {"2001,2002\n1,2\n", "column 1:i=2001|1 column 2:i=2002|2", "--header yes"},
+		"years in a header": {"land,2001,2002\nFrance,1,2\nSpain,3,4\n", "land:t=France|Spain 2001:i=1|3 2002:i=2|4",
+			"--header no"},
+		"a number as a name": {"x,2\n1,2\n3,4\n", "x:i=1|3 2:i=2|4", "--header no"},
+		"no header":          {"ann,3\nbob,4\n", "column 1:t=ann|bob column 2:i=3|4", ""},
+		"words, no header": {"red,big\nblue,big\nred,small\n", "column 1:t=red|blue|red column 2:t=big|big|small",
+			"repeat some of its cells"},
 		"words with a header": {"color,size\nblue,big\nred,small\n", "color:t=blue|red size:t=big|small", ""},
 		"same names":          {"x,x,,x\n1,2,3,4\n", "x:i=1 x.1:i=2 column 3:i=3 x.2:i=4", `several columns "x"`},
 		"names of R":          {"a,b\nr1,1,2\nr2,3,4\n", "column 1:t=r1|r2 a:i=1|3 b:i=2|4", ""},
@@ -137,7 +141,8 @@ func TestEncodingsOfTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ text, says string }{
-		"UTF-8": {text, ""}, "UTF-16": {utf16, ""}, "UTF-16 without a mark": {little, "read as UTF-16"}, "Latin-1": {latin, "Windows-1252"},
+		"UTF-8": {text, ""}, "UTF-16": {utf16, ""}, "UTF-16 without a mark": {little, "read as UTF-16"},
+		"Latin-1": {latin, "Windows-1252"},
 	} {
 		got, says, err := readText(t, "t.csv", c.text, csv.Options{})
 		if err != nil || show(got) != want || !strings.Contains(says, c.says) || c.says == "" && says != "" {
@@ -169,7 +174,8 @@ func TestLateSurprises(t *testing.T) {
 	for at := range got.Columns {
 		types += got.Columns[at].Type.String()[:1]
 	}
-	if types != "tntnt" || got.Rows() != rows+1 || got.Columns[2].Texts[5] != "5" || got.Columns[1].Numbers[rows] != 7.5 || got.Columns[0].Texts[rows] != "0x" || !got.Columns[4].Empty[0] {
+	if types != "tntnt" || got.Rows() != rows+1 || got.Columns[2].Texts[5] != "5" ||
+		got.Columns[1].Numbers[rows] != 7.5 || got.Columns[0].Texts[rows] != "0x" || !got.Columns[4].Empty[0] {
 		t.Errorf("got the types %s and %d rows", types, got.Rows())
 	}
 	for name, c := range map[string]struct{ text, want string }{
@@ -178,7 +184,8 @@ func TestLateSurprises(t *testing.T) {
 		"after a blank":   {text.String() + "\n1,1,1,1,1,1\n", "line 60003: the line has 6 cells"},
 		"unclosed":        {text.String() + "\"1,1,1,1,1\n\n", `line 60002, column "id": a quoted cell is not closed`},
 	} {
-		if _, _, err := readText(t, "t.csv", c.text, csv.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := readText(t, "t.csv", c.text, csv.Options{}); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -197,28 +204,35 @@ func TestLateSurprises(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.ReadAll(); !fault.Is(err, "MIXED_TYPES") || !strings.Contains(err.Error(), `standard input, line 60002, column "id": found "x", but the cells before it are integers; standard input cannot be read twice; save it to a file`) {
+	if _, err := r.ReadAll(); !fault.Is(err, "MIXED_TYPES") ||
+		!strings.Contains(err.Error(), `standard input, line 60002, column "id": found "x", but the cells before it `+
+			`are integers; standard input cannot be read twice; save it to a file`) {
 		t.Error(err)
 	}
 }
 
 func TestTableFaults(t *testing.T) {
 	for name, c := range map[string]struct{ text, reason, says string }{
-		"nothing":  {"", "EMPTY_DATA", "the file is empty"},
-		"blank":    {"\n \n", "EMPTY_DATA", "the file is empty"},
-		"header":   {"a,b\n", "EMPTY_DATA", "a header, but no rows"},
-		"short":    {"a,b\n1,2\n3\n", "RAGGED_ROWS", `t.csv, line 3: the line has 1 cell, but other lines have 2, up to column "b"`},
+		"nothing": {"", "EMPTY_DATA", "the file is empty"},
+		"blank":   {"\n \n", "EMPTY_DATA", "the file is empty"},
+		"header":  {"a,b\n", "EMPTY_DATA", "a header, but no rows"},
+		"short": {"a,b\n1,2\n3\n", "RAGGED_ROWS",
+			`t.csv, line 3: the line has 1 cell, but other lines have 2, up to column "b"`},
 		"infinite": {"a\n1\n1e999\n", "NOT_FINITE", `line 3, column "a": "1e999" is not a finite number`},
 		"note":     {"a,b\n1,2\nx,y,z\n3,4\n", "RAGGED_ROWS", `t.csv, line 3: the line has 3 cells`},
-		"notes":    {"a,b\n1,2\n" + strings.Repeat("x,y,z\n", 30), "RAGGED_ROWS", `t.csv, line 3: the line has 3 cells`},
-		"ragged":   {"a,b\n1,2\n3,4,5\n", "RAGGED_ROWS", `t.csv, line 3: the line has 3 cells, but other lines have 2, up to column "b"`},
+		"notes": {"a,b\n1,2\n" + strings.Repeat("x,y,z\n", 30), "RAGGED_ROWS",
+			`t.csv, line 3: the line has 3 cells`},
+		"ragged": {"a,b\n1,2\n3,4,5\n", "RAGGED_ROWS",
+			`t.csv, line 3: the line has 3 cells, but other lines have 2, up to column "b"`},
 		"unclosed": {"a,b\n1,\"x\n2,y\n", "UNCLOSED_QUOTE", `line 2, column "b": a quoted cell is not closed`},
 		"after":    {"a,b\n1,\"x\"y\n", "UNCLOSED_QUOTE", `line 2, column "b": there is text after a quoted cell`},
 		"binary":   {"a,b\n1,\x00\x01\n", "NOT_A_TEXT", "line 2 has a zero byte"},
 		"long":     {"a,b\n1," + strings.Repeat("x", table.MaxTextBytes+1) + "\n", "BAD_TEXT", `column "b"`},
-		"wide":     {strings.Repeat("x,", table.MaxColumns) + "x\n1\n", "TOO_MANY_COLUMNS", "t.csv, line 1: the line has more than 16384 cells"},
+		"wide": {strings.Repeat("x,", table.MaxColumns) + "x\n1\n", "TOO_MANY_COLUMNS",
+			"t.csv, line 1: the line has more than 16384 cells"},
 	} {
-		if _, _, err := readText(t, "t.csv", c.text, csv.Options{}); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := readText(t, "t.csv", c.text, csv.Options{}); !fault.Is(err, c.reason) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -233,7 +247,8 @@ func TestTableFaults(t *testing.T) {
 // A binary file is recognized whatever its name, and the error says what to do.
 func TestBinaryFilesNamedCSV(t *testing.T) {
 	noise := func(seed uint64) string { // as in compressed data, without zero bytes
-		random, text := rand.New(rand.NewPCG(seed, 0)), make([]byte, 400)
+		random := rand.New(rand.NewPCG(seed, 0))
+		text := make([]byte, 400)
 		for at := range text {
 			text[at] = byte(1 + random.IntN(255))
 		}
@@ -248,11 +263,14 @@ func TestBinaryFilesNamedCSV(t *testing.T) {
 		"tar":     {tar, "UNKNOWN_FORMAT", "t.csv: this is a tar archive, which Cleave does not read; unpack it first"},
 		"tar.gz":  {gzipped(tar), "UNKNOWN_FORMAT", "this is a tar archive"},
 		"twice":   {twice, "UNKNOWN_FORMAT", "this is a file that is compressed twice"},
-		"bitmap":  {"BM" + noise(4), "NOT_A_TEXT", "control characters, so this is not a text file; export its table as CSV"},
-		"sound":   {"RIFF" + noise(5), "NOT_A_TEXT", "control characters, so this is not a text file"},
-		"program": {"\x7fELF\x02\x01\x01\x00" + noise(6), "NOT_A_TEXT", "line 1 has a zero byte, so this is not a text file"},
+		"bitmap": {"BM" + noise(4), "NOT_A_TEXT",
+			"control characters, so this is not a text file; export its table as CSV"},
+		"sound": {"RIFF" + noise(5), "NOT_A_TEXT", "control characters, so this is not a text file"},
+		"program": {"\x7fELF\x02\x01\x01\x00" + noise(6), "NOT_A_TEXT",
+			"line 1 has a zero byte, so this is not a text file"},
 	} {
-		if _, _, err := readText(t, "t.csv", c.text, csv.Options{}); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := readText(t, "t.csv", c.text, csv.Options{}); !fault.Is(err, c.reason) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -315,7 +333,8 @@ func TestTablesOfNumbersAreThePoints(t *testing.T) {
 			c := &got.Columns[at]
 			for row := range points.N {
 				v := points.Row(row)[at]
-				if c.Type == table.Integer && float64(c.Integers[row]) != v || c.Type == table.Number && math.Float64bits(c.Numbers[row]) != math.Float64bits(v) {
+				if c.Type == table.Integer && float64(c.Integers[row]) != v ||
+					c.Type == table.Number && math.Float64bits(c.Numbers[row]) != math.Float64bits(v) {
 					t.Fatalf("row %d, column %d: got %s, want %v", row, at, c.CellText(row), v)
 				}
 			}
@@ -382,7 +401,8 @@ func TestColumnsCalledByNumbers(t *testing.T) {
 			}
 			defer r.Close()
 			got, err := r.ReadAll()
-			if err != nil || got.Rows() != 2*count || got.Columns[0].Type != table.Integer || got.Columns[1].Type != table.Text || got.Columns[2].Type != table.Integer {
+			if err != nil || got.Rows() != 2*count || got.Columns[0].Type != table.Integer ||
+				got.Columns[1].Type != table.Text || got.Columns[2].Type != table.Integer {
 				t.Errorf("%d files, texts %q: %+v, %v", count, o.Texts, got, err)
 			}
 		}

@@ -50,7 +50,8 @@ func TestInvalidConstraints(t *testing.T) {
 		{"i,j,weight\n", "MISSING_COLUMN", []string{`"kind"`}},
 		{"i,j,kind,wieght\n", "UNKNOWN_COLUMN", []string{"wieght"}},
 		{"i,j,kind,i\n", "DUPLICATE_COLUMN", nil},
-		{"i,j,kind\n0,1,must\n0,1,maybe\n", "UNKNOWN_CONSTRAINT_KIND", []string{"c.csv, line 3", "maybe", "must or cannot"}},
+		{"i,j,kind\n0,1,must\n0,1,maybe\n", "UNKNOWN_CONSTRAINT_KIND", []string{"c.csv, line 3", "maybe",
+			"must or cannot"}},
 		{"i,j,kind\n0,1,\n", "EMPTY_CELL", []string{"c.csv, line 2"}},
 		{"i,j,kind\n0,9,must\n", "INDEX_OUT_OF_RANGE", []string{"line 2", "point 9", "0..4"}},
 		{"i,j,kind\n-1,1,must\n", "INDEX_OUT_OF_RANGE", []string{"line 2"}},
@@ -135,7 +136,8 @@ func TestSeedsWeightsAndIndices(t *testing.T) {
 	_, err = read("index,label\n4,1\n4,1\n", "s.csv", table.Seeds, 5)
 	wantFault(t, "seed twice", err, "DUPLICATE_INDEX", "s.csv, line 3")
 	seeds, err = read("index,probability,label\n4,0.25,1\n0,,2\n4,.75,0\n", "s.csv", table.Seeds, 5)
-	if err != nil || !slices.Equal(seeds, []constraint.Seed{{Index: 4, Label: 1, Probability: 0.25}, {Index: 0, Label: 2}, {Index: 4, Label: 0, Probability: 0.75}}) {
+	if err != nil || !slices.Equal(seeds, []constraint.Seed{{Index: 4, Label: 1, Probability: 0.25},
+		{Index: 0, Label: 2}, {Index: 4, Label: 0, Probability: 0.75}}) {
 		t.Errorf("seeds %v, %v", seeds, err)
 	}
 	for text, reason := range map[string]string{

@@ -40,7 +40,8 @@ func NewTableWriter(w io.Writer, format string, columns []table.Column) (TableWr
 		}
 		return j, nil
 	}
-	return nil, fault.Invalid("UNKNOWN_FORMAT", "cannot write a table as %q; use %s", format, strings.Join(TableFormats, ", "))
+	return nil, fault.Invalid("UNKNOWN_FORMAT", "cannot write a table as %q; use %s", format,
+		strings.Join(TableFormats, ", "))
 }
 
 // WriteTable writes a whole table.

@@ -53,8 +53,10 @@ func oddParquet(t *testing.T, path string) {
 func oddArrow(t *testing.T, path string) {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{
-		{Name: "x", Type: arrow.PrimitiveTypes.Float64}, {Name: "long", Type: arrow.BinaryTypes.Binary}, {Name: "hash", Type: arrow.PrimitiveTypes.Uint64},
-		{Name: "inf", Type: arrow.PrimitiveTypes.Float64}, {Name: "list", Type: arrow.ListOf(arrow.PrimitiveTypes.Float64)},
+		{Name: "x", Type: arrow.PrimitiveTypes.Float64}, {Name: "long", Type: arrow.BinaryTypes.Binary},
+		{Name: "hash", Type: arrow.PrimitiveTypes.Uint64},
+		{Name: "inf", Type: arrow.PrimitiveTypes.Float64},
+		{Name: "list", Type: arrow.ListOf(arrow.PrimitiveTypes.Float64)},
 	}, nil)
 	b := array.NewRecordBuilder(memory.NewGoAllocator(), schema)
 	for _, row := range oddRows() {
@@ -82,7 +84,8 @@ func TestUnneededColumns(t *testing.T) {
 	for suffix, write := range map[string]func(*testing.T, string){".parquet": oddParquet, ".arrow": oddArrow} {
 		path := filepath.Join(t.TempDir(), "odd"+suffix)
 		write(t, path)
-		for _, o := range []csv.Options{{Ignore: []string{"long", "hash", "inf", "list"}}, {Ignore: []string{"2", "3", "4", "5"}}, {Only: []string{"x"}}, {Only: []string{"1"}}} {
+		for _, o := range []csv.Options{{Ignore: []string{"long", "hash", "inf", "list"}},
+			{Ignore: []string{"2", "3", "4", "5"}}, {Only: []string{"x"}}, {Only: []string{"1"}}} {
 			r, err := OpenTable([]string{path}, o)
 			if err != nil {
 				t.Fatalf("%s, %+v: %v", suffix, o, err)
@@ -106,7 +109,8 @@ func TestUnneededColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.ReadAll(); err == nil || !strings.Contains(err.Error(), `column "long"`) || !strings.Contains(err.Error(), "use --ignore") {
+		if _, err := r.ReadAll(); err == nil || !strings.Contains(err.Error(), `column "long"`) ||
+			!strings.Contains(err.Error(), "use --ignore") {
 			t.Errorf("%s: %v", suffix, err)
 		}
 		r.Close()

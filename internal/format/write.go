@@ -145,16 +145,17 @@ func WriteEdgesOf(w io.Writer, edges iter.Seq[dataset.Edge]) error {
 
 // WriteConstraints writes the columns i, j, kind and weight. The weight of an unweighted constraint is an empty cell.
 func WriteConstraints(w io.Writer, constraints []constraint.Constraint) error {
-	return writeTable(w, []string{"i", "j", "kind", "weight"}, slices.Values(constraints), func(c *csvWriter, pair constraint.Constraint) {
-		c.integer(int64(pair.I))
-		c.integer(int64(pair.J))
-		c.text(pair.Kind.String())
-		if pair.Weighted {
-			c.float(pair.Weight)
-		} else {
-			c.emptyCell()
-		}
-	})
+	return writeTable(w, []string{"i", "j", "kind", "weight"}, slices.Values(constraints),
+		func(c *csvWriter, pair constraint.Constraint) {
+			c.integer(int64(pair.I))
+			c.integer(int64(pair.J))
+			c.text(pair.Kind.String())
+			if pair.Weighted {
+				c.float(pair.Weight)
+			} else {
+				c.emptyCell()
+			}
+		})
 }
 
 // WriteEmbedding writes the columns index, u0, u1 and so on, from values in row-major order. index holds the number of

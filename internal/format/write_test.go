@@ -23,7 +23,8 @@ func TestWriters(t *testing.T) {
 		write func(w io.Writer) error
 		want  string
 	}{
-		"labels": {func(w io.Writer) error { return WriteLabels(w, []int32{2, 0, -1}) }, "index,label\n0,2\n1,0\n2,-1\n"},
+		"labels": {func(w io.Writer) error { return WriteLabels(w, []int32{2, 0, -1}) },
+			"index,label\n0,2\n1,0\n2,-1\n"},
 		"matrix": {func(w io.Writer) error {
 			return WriteMatrix(w, []string{"a,b", "c"}, [][]float64{{0.1, 1e-300}, {-3, 2}})
 		}, "\"a,b\",c\n0.1,1e-300\n-3,2\n"},
@@ -34,10 +35,13 @@ func TestWriters(t *testing.T) {
 		"indexed": {func(w io.Writer) error {
 			return WriteIndexedMatrix(w, []string{"index", "u0"}, [][]float64{{0.5}, {2}})
 		}, "index,u0\n0,0.5\n1,2\n"},
-		"edges":    {func(w io.Writer) error { return WriteEdges(w, []dataset.Edge{{Source: 1, Target: 2, Weight: 0.25}}) }, "src,dst,weight\n1,2,0.25\n"},
+		"edges": {func(w io.Writer) error {
+			return WriteEdges(w, []dataset.Edge{{Source: 1, Target: 2, Weight: 0.25}})
+		}, "src,dst,weight\n1,2,0.25\n"},
 		"no edges": {func(w io.Writer) error { return WriteEdges(w, nil) }, "src,dst,weight\n"},
 		"constraints": {func(w io.Writer) error {
-			return WriteConstraints(w, []constraint.Constraint{{I: 1, J: 2, Kind: constraint.MustLink}, {I: 0, J: 3, Kind: constraint.CannotLink, Weight: 2, Weighted: true}})
+			return WriteConstraints(w, []constraint.Constraint{{I: 1, J: 2, Kind: constraint.MustLink},
+				{I: 0, J: 3, Kind: constraint.CannotLink, Weight: 2, Weighted: true}})
 		}, "i,j,kind,weight\n1,2,must,\n0,3,cannot,2\n"},
 	} {
 		var b bytes.Buffer
@@ -49,7 +53,8 @@ func TestWriters(t *testing.T) {
 
 func TestPointsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, d := rapid.IntRange(1, 8).Draw(t, "n"), rapid.IntRange(1, 5).Draw(t, "d")
+		n := rapid.IntRange(1, 8).Draw(t, "n")
+		d := rapid.IntRange(1, 5).Draw(t, "d")
 		value := rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64)
 		points := &dataset.Points{N: n, D: d, Values: rapid.SliceOfN(value, n*d, n*d).Draw(t, "values")}
 		var header []string
@@ -74,11 +79,13 @@ func TestTablesRoundTrip(t *testing.T) {
 		if err := WriteLabels(&b, labels); err != nil {
 			t.Fatal(err)
 		}
-		if _, got, err := ReadNamed(&b, "l.csv", table.Labels, 0, table.Naming{}); err != nil || !slices.Equal(got, labels) {
+		if _, got, err := ReadNamed(&b, "l.csv", table.Labels, 0, table.Naming{}); err != nil ||
+			!slices.Equal(got, labels) {
 			t.Fatalf("labels %v came back as %v, %v", labels, got, err)
 		}
 		constraints := rapid.SliceOf(rapid.Custom(func(t *rapid.T) constraint.Constraint {
-			c := constraint.Constraint{I: rapid.Int32Range(0, 9).Draw(t, "i"), J: rapid.Int32Range(10, 19).Draw(t, "j"), Kind: constraint.CannotLink}
+			c := constraint.Constraint{I: rapid.Int32Range(0, 9).Draw(t, "i"), J: rapid.Int32Range(10, 19).Draw(t, "j"),
+				Kind: constraint.CannotLink}
 			if rapid.Bool().Draw(t, "must") {
 				c.Kind = constraint.MustLink
 			}
@@ -91,7 +98,8 @@ func TestTablesRoundTrip(t *testing.T) {
 		if err := WriteConstraints(&b, constraints); err != nil {
 			t.Fatal(err)
 		}
-		if _, got, err := ReadNamed(&b, "c.csv", table.Constraints, 20, table.Naming{}); err != nil || !slices.Equal(got, constraints) {
+		if _, got, err := ReadNamed(&b, "c.csv", table.Constraints, 20, table.Naming{}); err != nil ||
+			!slices.Equal(got, constraints) {
 			t.Fatalf("constraints %v came back as %v, %v", constraints, got, err)
 		}
 	})
@@ -135,7 +143,8 @@ func TestWriteFileIsAllOrNothing(t *testing.T) {
 	if err := WriteFile(dir, func(io.Writer) error { return nil }); err == nil {
 		t.Error("a directory was overwritten")
 	}
-	if err := WriteFile(filepath.Join(dir, "none", "x"), func(io.Writer) error { return nil }); !errors.Is(err, os.ErrNotExist) {
+	if err := WriteFile(filepath.Join(dir, "none", "x"), func(io.Writer) error { return nil }); !errors.Is(err,
+		os.ErrNotExist) {
 		t.Errorf("a missing directory: %v", err)
 	}
 }
@@ -143,12 +152,17 @@ func TestWriteFileIsAllOrNothing(t *testing.T) {
 // A file that is replaced stays as private as it was, and is written where a link leads.
 func TestWriteFileKeepsModesAndLinks(t *testing.T) {
 	dir := t.TempDir()
-	secret, link := filepath.Join(dir, "secret.csv"), filepath.Join(dir, "elsewhere", "latest.csv")
-	if err := errors.Join(os.WriteFile(secret, []byte("old"), 0o600), os.Mkdir(filepath.Dir(link), 0o777), os.Symlink(secret, link)); err != nil {
+	secret := filepath.Join(dir, "secret.csv")
+	link := filepath.Join(dir, "elsewhere", "latest.csv")
+	if err := errors.Join(os.WriteFile(secret, []byte("old"), 0o600), os.Mkdir(filepath.Dir(link), 0o777),
+		os.Symlink(secret, link)); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{secret, link} {
-		if err := WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, path); return err }); err != nil {
+		if err := WriteFile(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, path)
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(secret)

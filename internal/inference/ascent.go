@@ -103,7 +103,8 @@ type tightened struct {
 // tighten rewrites the energy after one more upward pass.
 func (a *ascent) tighten() *tightened {
 	k := a.g.k
-	t := &tightened{g: a.g, reverse: a.reverse, point: make([]float64, len(a.g.unary)), edge: make([]float64, len(a.message))}
+	t := &tightened{g: a.g, reverse: a.reverse, point: make([]float64, len(a.g.unary)),
+		edge: make([]float64, len(a.message))}
 	t.bound = a.pass(true)
 	for i := range int32(a.g.size()) {
 		belief := a.gather(i)
@@ -115,7 +116,8 @@ func (a *ascent) tighten() *tightened {
 			}
 		}
 		for e := a.g.start[i]; e < a.g.start[i+1]; e++ {
-			incoming, edgeCosts := a.messageAt(e), t.edge[e*k:(e+1)*k]
+			incoming := a.messageAt(e)
+			edgeCosts := t.edge[e*k : (e+1)*k]
 			if a.g.to[e] < i {
 				for label, m := range incoming {
 					edgeCosts[label] = -m
@@ -133,7 +135,8 @@ func (a *ascent) tighten() *tightened {
 
 // settleEdge lowers an edge's costs at its lower point so that its cheapest pair of labels costs 0.
 func (b *beliefs) settleEdge(edgeCosts, message []float64, weight float64) {
-	base, least := minSum(edgeCosts, weight, b.newMessage), math.Inf(1)
+	base := minSum(edgeCosts, weight, b.newMessage)
+	least := math.Inf(1)
 	for label, m := range message {
 		least = min(least, b.newMessage[label]-m)
 	}

@@ -12,7 +12,8 @@ func midSized() (*terms, []int32) {
 		p.unary[i] = rng.Float64()
 	}
 	for range pairs {
-		i, j := int32(rng.IntN(points)), int32(rng.IntN(points))
+		i := int32(rng.IntN(points))
+		j := int32(rng.IntN(points))
 		if i != j {
 			p.pairs = append(p.pairs, Pair{i, j, rng.IntN(2) == 0, rng.Float64()})
 		}

@@ -51,7 +51,9 @@ func newBlockCholesky(e *elimination, width []int32) *blockCholesky {
 		if at > 0 && c.joins(i, below) {
 			last := &c.panels[len(c.panels)-1]
 			c.column[i] = int32(last.cols)
-			last.own, last.below, last.cols = append(last.own, i), below, last.cols+int(width[i])
+			last.own = append(last.own, i)
+			last.below = below
+			last.cols += int(width[i])
 		} else {
 			c.panels = append(c.panels, panel{own: []int32{i}, below: below, cols: int(width[i])})
 		}
@@ -60,7 +62,8 @@ func newBlockCholesky(e *elimination, width []int32) *blockCholesky {
 	for at := range c.panels {
 		p := &c.panels[at]
 		p.rows = p.cols + int(totalWidth(p.below, width))
-		p.entry, p.given = make([]float64, p.rows*p.cols), make([]float64, p.cols)
+		p.entry = make([]float64, p.rows*p.cols)
+		p.given = make([]float64, p.cols)
 	}
 	return c
 }

@@ -87,7 +87,8 @@ func wholeGraph(p *terms) *graph {
 	slices.SortFunc(pairs, func(a, b Pair) int {
 		return cmp.Or(cmp.Compare(a.I, b.I), cmp.Compare(a.J, b.J), cmp.Compare(a.Cost, b.Cost))
 	})
-	constant, edges := 0.0, make([]edge, 0, len(pairs))
+	constant := 0.0
+	edges := make([]edge, 0, len(pairs))
 	for len(pairs) > 0 {
 		i, j, must, cannot := pairs[0].I, pairs[0].J, 0.0, 0.0
 		for len(pairs) > 0 && pairs[0].I == i && pairs[0].J == j {
@@ -118,7 +119,8 @@ func newGraph(k int, points []int32, unary []float64, edges []edge) *graph {
 	for i := range points {
 		g.start[i+1] += g.start[i]
 	}
-	g.to, g.weight = make([]int32, 2*len(edges)), make([]float64, 2*len(edges))
+	g.to = make([]int32, 2*len(edges))
+	g.weight = make([]float64, 2*len(edges))
 	next := slices.Clone(g.start)
 	put := func(from, to int32, weight float64) {
 		g.to[next[from]], g.weight[next[from]] = to, weight
@@ -138,7 +140,9 @@ func newGraph(k int, points []int32, unary []float64, edges []edge) *graph {
 func split(g *graph) []*graph {
 	place := make([]int32, g.size())
 	var parts []*graph
-	for _, points := range connected.Parts(g.size(), choose.All[int32](g.size()), func(i int32) []int32 { return g.to[g.start[i]:g.start[i+1]] }) {
+	for _, points := range connected.Parts(g.size(), choose.All[int32](g.size()), func(i int32) []int32 {
+		return g.to[g.start[i]:g.start[i+1]]
+	}) {
 		parts = append(parts, g.part(points, place))
 	}
 	if len(parts) > 0 {

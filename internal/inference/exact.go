@@ -78,7 +78,8 @@ func searchOrder(g *graph) []int32 {
 		}
 		open.add(-bound[i], int32(i))
 	}
-	order, taken := make([]int32, 0, n), make([]bool, n)
+	order := make([]int32, 0, n)
+	taken := make([]bool, n)
 	for len(order) < n {
 		i := open.take().point
 		if taken[i] {
@@ -146,7 +147,8 @@ func (s *search) push(i, label int32, bound float64) float64 {
 		if s.place[j] < s.place[i] {
 			continue
 		}
-		row, r := s.row(j), s.reverse[e]
+		row := s.row(j)
+		r := s.reverse[e]
 		s.undo = append(s.undo, j)
 		s.undoRow = append(append(s.undoRow, row...), s.least[j])
 		for other, edgeCost := range s.edge[r*k : (r+1)*k] {

@@ -22,7 +22,8 @@ func TestLPValueAgainstGLPK(t *testing.T) {
 		t.Log("glpsol is not installed: compared with nothing")
 		return
 	}
-	for seed, size := range []struct{ points, k, pairs int }{{20, 3, 40}, {60, 4, 150}, {100, 3, 120}, {150, 5, 260}, {300, 10, 500}} {
+	for seed, size := range []struct{ points, k, pairs int }{{20, 3, 40}, {60, 4, 150}, {100, 3, 120}, {150, 5, 260},
+		{300, 10, 500}} {
 		p := randomProblem(newRand(uint64(seed)+70), size.points, size.k, size.pairs)
 		// Any two points have at most one constraint: merged ones have a tighter relaxation.
 		seen := map[[2]int32]bool{}
@@ -35,7 +36,8 @@ func TestLPValueAgainstGLPK(t *testing.T) {
 			}
 		}
 		p.pairs = pairs
-		result, err := NewEnergy(p.k, p.pairs).Solve(context.Background(), LP, p.unary, randomLabels(newRand(1), p), newRand(2))
+		result, err := NewEnergy(p.k, p.pairs).Solve(context.Background(), LP, p.unary, randomLabels(newRand(1), p),
+			newRand(2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +56,8 @@ func TestLPValueAgainstGLPK(t *testing.T) {
 func glpkValue(t *testing.T, glpsol string, p *terms) float64 {
 	t.Helper()
 	folder := t.TempDir()
-	problem, solution := filepath.Join(folder, "relaxation.lp"), filepath.Join(folder, "solution.txt")
+	problem := filepath.Join(folder, "relaxation.lp")
+	solution := filepath.Join(folder, "solution.txt")
 	var b strings.Builder
 	b.WriteString("Minimize\n cost:")
 	for at, cost := range p.unary {
@@ -80,7 +83,8 @@ func glpkValue(t *testing.T, glpsol string, p *terms) float64 {
 		for label := range p.k {
 			i, j := int(pair.I)*p.k+label, int(pair.J)*p.k+label
 			if pair.MustLink {
-				fmt.Fprintf(&b, " z%d_%d - y%d + y%d >= 0\n z%d_%d + y%d - y%d >= 0\n", at, label, i, j, at, label, i, j)
+				fmt.Fprintf(&b, " z%d_%d - y%d + y%d >= 0\n z%d_%d + y%d - y%d >= 0\n", at, label, i, j,
+					at, label, i, j)
 			} else {
 				fmt.Fprintf(&b, " z%d_%d - y%d - y%d >= -1\n", at, label, i, j)
 			}

@@ -27,7 +27,8 @@ func randomProblem(rng *rand.Rand, points, k, pairs int) *terms {
 		p.unary[at] = draw(1) - 0.5
 	}
 	for range pairs {
-		i, j := int32(rng.IntN(points)), int32(rng.IntN(points))
+		i := int32(rng.IntN(points))
+		j := int32(rng.IntN(points))
 		if i != j {
 			p.pairs = append(p.pairs, Pair{i, j, rng.IntN(2) == 0, draw(strength)})
 		}

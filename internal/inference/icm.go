@@ -13,7 +13,8 @@ import (
 // A point without a label (-1) takes the cheapest one at its first visit. Neighbors without labels do not count. The
 // labels are changed in place; the result is the number of passes.
 func (s *solver) icm(g *graph, labels []int32) (int, error) {
-	s.order, s.cost = s.order[:0], append(s.cost[:0], make([]float64, g.k)...)
+	s.order = s.order[:0]
+	s.cost = append(s.cost[:0], make([]float64, g.k)...)
 	for i := range int32(g.size()) {
 		s.order = append(s.order, i)
 	}

@@ -153,7 +153,8 @@ func (t *terms) energyOf(labels []int32) float64 {
 //
 // The caller must pass one of the engines, the same number of points in every call, and a current label of -1 to k-1
 // for each of them. Pairs must join two different points.
-func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, current []int32, rng *rand.Rand) (Result, error) {
+func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, current []int32,
+	rng *rand.Rand) (Result, error) {
 	e.unary = unary
 	if err := e.check(); err != nil {
 		return Result{}, err

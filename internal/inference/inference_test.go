@@ -18,9 +18,11 @@ func TestEnginesAgainstBruteForce(t *testing.T) {
 	rng := newRand(1)
 	optimal, loopy := map[Engine]int{}, 0
 	for range 1500 {
-		k, points := 1+rng.IntN(4), 1+rng.IntN(7)
+		k := 1 + rng.IntN(4)
+		points := 1 + rng.IntN(7)
 		p := randomProblem(rng, points, k, rng.IntN(3*points))
-		current, least := randomLabels(rng, p), bruteForce(p)
+		current := randomLabels(rng, p)
+		least := bruteForce(p)
 		isLoopy := !solve(t, BP, p, current, 1).Exact
 		if isLoopy {
 			loopy++
@@ -34,7 +36,8 @@ func TestEnginesAgainstBruteForce(t *testing.T) {
 		}
 	}
 	for _, engine := range engines {
-		t.Logf("%v finds the optimum of %.1f%% of %d loopy problems", engine, 100*float64(optimal[engine])/float64(loopy), loopy)
+		t.Logf("%v finds the optimum of %.1f%% of %d loopy problems", engine,
+			100*float64(optimal[engine])/float64(loopy), loopy)
 	}
 	if !(optimal[ICM] < optimal[BP] && optimal[BP] < optimal[Exact] && optimal[LP] <= optimal[Exact]) {
 		t.Errorf("optima found: %v", optimal)
@@ -70,7 +73,8 @@ func TestForestsAreExact(t *testing.T) {
 	rng := newRand(2)
 	for range 500 {
 		p := randomForest(rng, 1+rng.IntN(8), 1+rng.IntN(4))
-		current, least := randomLabels(rng, p), bruteForce(p)
+		current := randomLabels(rng, p)
+		least := bruteForce(p)
 		for _, g := range split(wholeGraph(p)) {
 			if left := reduced(t, g, slices.Repeat([]int32{-1}, g.size())).pieces(); len(left) > 0 {
 				t.Fatalf("%d pieces of a tree are left", len(left))
@@ -151,7 +155,8 @@ func TestSameBits(t *testing.T) {
 			t.Errorf("%v: the same seed gave %+v, then %+v", engine, first, again)
 		}
 		other := solve(t, engine, shuffled, current, 3, o)
-		if !slices.Equal(first.Labels, other.Labels) || math.Float64bits(first.LPValue) != math.Float64bits(other.LPValue) {
+		if !slices.Equal(first.Labels, other.Labels) ||
+			math.Float64bits(first.LPValue) != math.Float64bits(other.LPValue) {
 			t.Errorf("%v: the order of the pairs gave energy %g instead of %g", engine, other.Energy, first.Energy)
 		}
 	}
@@ -191,7 +196,8 @@ func TestOptimaStay(t *testing.T) {
 		for _, optimum := range optima {
 			for _, engine := range engines {
 				if r := solve(t, engine, p, optimum, 1); !slices.Equal(r.Labels, optimum) {
-					t.Fatalf("%v moved from %v to %v of energies %g and %g", engine, optimum, r.Labels, p.energyOf(optimum), r.Energy)
+					t.Fatalf("%v moved from %v to %v of energies %g and %g", engine, optimum, r.Labels,
+						p.energyOf(optimum), r.Energy)
 				}
 			}
 		}
@@ -203,7 +209,8 @@ func TestOptimaStay(t *testing.T) {
 
 // If BP does worse than ICM from the current labels, ICM's answer is used.
 func TestWorseThanICM(t *testing.T) {
-	rng, worse := newRand(6), 0
+	rng := newRand(6)
+	worse := 0
 	for range 20 {
 		p := distinctPairs(rng, 15, 3, 0.4)
 		best := solve(t, Exact, p, randomLabels(rng, p), 1)
@@ -211,7 +218,8 @@ func TestWorseThanICM(t *testing.T) {
 		if !slices.Equal(r.Labels, best.Labels) {
 			t.Fatalf("moved from energy %g to %g", best.Energy, r.Energy)
 		}
-		if alone := solve(t, BP, p, slices.Repeat([]int32{-1}, 15), 1, limits{bpRounds: 1}); alone.Energy > best.Energy {
+		if alone := solve(t, BP, p, slices.Repeat([]int32{-1}, 15), 1,
+			limits{bpRounds: 1}); alone.Energy > best.Energy {
 			worse++
 		}
 	}
@@ -234,10 +242,12 @@ func TestExactOverTheNodeLimit(t *testing.T) {
 // With more messages than the limit, every engine leaves its piece to ICM and says so, and the bound still holds.
 func TestOverTheMessageLimit(t *testing.T) {
 	p, current := midSized()
-	icm, best := solve(t, ICM, p, current, 1), solve(t, BP, p, current, 1)
+	icm := solve(t, ICM, p, current, 1)
+	best := solve(t, BP, p, current, 1)
 	for _, engine := range []Engine{BP, LP, Exact} {
 		r := solve(t, engine, p, current, 1, limits{messages: 1})
-		if r.Exact || r.Energy > icm.Energy || len(r.Fallbacks) != 1 || r.Fallbacks[0].Cause != OverMessageLimit || r.Fallbacks[0].To != ICM {
+		if r.Exact || r.Energy > icm.Energy || len(r.Fallbacks) != 1 || r.Fallbacks[0].Cause != OverMessageLimit ||
+			r.Fallbacks[0].To != ICM {
 			t.Errorf("%v: exact %v, energy %g (ICM %g), %+v", engine, r.Exact, r.Energy, icm.Energy, r.Fallbacks)
 		}
 		if engine == LP && (math.IsInf(r.LPValue, 0) || r.LPValue > best.Energy) {
@@ -259,7 +269,8 @@ func TestCanceledWithinAStep(t *testing.T) {
 	if _, err := reduce(ctx, g, current); !errors.Is(err, context.Canceled) {
 		t.Errorf("the reduction ended with %v", err)
 	}
-	if _, _, err := minimumDegree(ctx, g, slices.Repeat([]int32{1}, g.size()), math.Inf(1), math.Inf(1)); !errors.Is(err, context.Canceled) {
+	if _, _, err := minimumDegree(ctx, g, slices.Repeat([]int32{1}, g.size()), math.Inf(1),
+		math.Inf(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("the order ended with %v", err)
 	}
 }
@@ -343,7 +354,8 @@ func TestExtremeCosts(t *testing.T) {
 			least := bruteForce(p)
 			for _, engine := range engines {
 				r := solve(t, engine, p, randomLabels(rng, p), 1)
-				if r.Energy < least-1e-12*scale || engine == Exact && math.Abs(r.Energy-least) > 1e-9*math.Abs(least)+1e-12*scale {
+				if r.Energy < least-1e-12*scale ||
+					engine == Exact && math.Abs(r.Energy-least) > 1e-9*math.Abs(least)+1e-12*scale {
 					t.Fatalf("scale %g, %v: energy %g, least %g", scale, engine, r.Energy, least)
 				}
 				if engine == LP && r.LPValue > least+1e-7*math.Abs(least)+1e-12*scale {

@@ -60,9 +60,11 @@ func newInterior(x *relaxation, e *elimination, width []int32) *interior {
 	variables, terms := len(x.cost), len(x.terms)
 	p := &interior{x: x, factor: newBlockCholesky(e, width),
 		y: make([]float64, variables), slack: make([]float64, variables),
-		z: make([]float64, terms), s: make([]float64, terms), multiplier: make([]float64, terms), v: make([]float64, terms),
+		z: make([]float64, terms), s: make([]float64, terms), multiplier: make([]float64, terms),
+		v:       make([]float64, terms),
 		reduced: make([]float64, variables), curvature: make([]float64, terms), pull: make([]float64, terms),
-		dependent: make([]int32, x.points()), rhs: make([]float64, variables-x.points()), offset: make([]int32, x.points())}
+		dependent: make([]int32, x.points()), rhs: make([]float64, variables-x.points()),
+		offset: make([]int32, x.points())}
 	for _, e := range x.edges {
 		entry, stride, transposed := p.factor.block(e.i, e.j)
 		p.places = append(p.places, blockPlace{entry, stride, transposed})
@@ -105,8 +107,11 @@ func (p *interior) start() {
 // multiplications, and never exceeds its limit.
 func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (solution, error) {
 	best := solution{value: math.Inf(1), bound: math.Inf(-1), y: make([]float64, len(p.y))}
-	reached, idle := math.Inf(1), 0
-	still, affine, centered := p.newDirection(), p.newDirection(), p.newDirection()
+	reached := math.Inf(1)
+	idle := 0
+	still := p.newDirection()
+	affine := p.newDirection()
+	centered := p.newDirection()
 	for {
 		p.x.reducedCosts(p.multiplier, p.reduced)
 		if bound := p.x.bound(p.multiplier, p.reduced); bound > best.bound {

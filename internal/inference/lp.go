@@ -87,7 +87,8 @@ func (x *relaxation) round(y []float64, k int, rng *rand.Rand) []int32 {
 		labels[i] = x.label[largest] // for points that never take a label below
 	}
 	for try := 0; len(open) > 0 && try < 1000*k; try++ {
-		label, threshold := int32(rng.IntN(k)), rng.Float64()
+		label := int32(rng.IntN(k))
+		threshold := rng.Float64()
 		left := open[:0]
 		for _, i := range open {
 			if share[int(i)*k+int(label)] > threshold {

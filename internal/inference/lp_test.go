@@ -29,9 +29,11 @@ func TestRelaxationAgainstSimplex(t *testing.T) {
 	rng := newRand(2)
 	fractional := 0
 	for range 250 {
-		points, k := 3+rng.IntN(4), 2+rng.IntN(2)
+		points := 3 + rng.IntN(4)
+		k := 2 + rng.IntN(2)
 		p := distinctPairs(rng, points, k, 0.4+0.6*rng.Float64())
-		want, least := literalRelaxation(t, p), bruteForce(p)
+		want := literalRelaxation(t, p)
+		least := bruteForce(p)
 		r := solve(t, LP, p, randomLabels(rng, p), 3)
 		if len(r.Fallbacks) > 0 {
 			t.Fatalf("fell back: %+v", r.Fallbacks)
@@ -55,7 +57,8 @@ func TestRelaxationAgainstSimplex(t *testing.T) {
 func TestInteriorPointAgainstSimplex(t *testing.T) {
 	rng := newRand(3)
 	for range 250 {
-		points, k := 2+rng.IntN(5), 2+rng.IntN(2)
+		points := 2 + rng.IntN(5)
+		k := 2 + rng.IntN(2)
 		p := distinctPairs(rng, points, k, 0.3+0.7*rng.Float64())
 		if len(p.pairs) == 0 {
 			continue
@@ -203,9 +206,12 @@ func TestBlockCholesky(t *testing.T) {
 	for range 50 {
 		p := distinctPairs(rng, 2+rng.IntN(30), 2, 0.2*rng.Float64())
 		g := wholeGraph(p)
-		width, offset, n := make([]int32, g.size()), make([]int32, g.size()), int32(0)
+		width := make([]int32, g.size())
+		offset := make([]int32, g.size())
+		n := int32(0)
 		for i := range width {
-			width[i], offset[i] = 1+int32(rng.IntN(4)), n
+			width[i] = 1 + int32(rng.IntN(4))
+			offset[i] = n
 			n += width[i]
 		}
 		e, _, _ := minimumDegree(t.Context(), g, width, math.Inf(1), math.Inf(1))

@@ -15,7 +15,8 @@ func TestTheMemoryOfAnEnergyIsPlanned(t *testing.T) {
 		e := NewEnergy(k, make([]Pair, pairs))
 		for at := range e.pairs {
 			i := rng.IntN(points)
-			e.pairs[at] = Pair{I: int32(i), J: int32((i + 1 + rng.IntN(points-1)) % points), MustLink: rng.IntN(2) == 0, Cost: 1}
+			e.pairs[at] = Pair{I: int32(i), J: int32((i + 1 + rng.IntN(points-1)) % points),
+				MustLink: rng.IntN(2) == 0, Cost: 1}
 		}
 		e.limits.bpRounds = 1
 		unary := make([]float64, points*k)
@@ -28,7 +29,8 @@ func TestTheMemoryOfAnEnergyIsPlanned(t *testing.T) {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)
-		planned, allocated := MemoryBytes(engine, k, points, pairs), int64(after.TotalAlloc-before.TotalAlloc)
+		planned := MemoryBytes(engine, k, points, pairs)
+		allocated := int64(after.TotalAlloc - before.TotalAlloc)
 		if planned < allocated/2 || planned > allocated {
 			t.Errorf("%v: %d bytes are planned, %d are allocated", engine, planned, allocated)
 		}

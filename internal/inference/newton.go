@@ -38,8 +38,10 @@ func (p *interior) assemble() {
 	for at, e := range x.edges {
 		for t := e.from; t < e.until; t++ {
 			term := &x.terms[t]
-			row, high := p.index(term.a, x.first[e.i], p.dependent[e.i]), int(x.first[e.i+1]-x.first[e.i])-1
-			col, wide := p.index(term.b, x.first[e.j], p.dependent[e.j]), int(x.first[e.j+1]-x.first[e.j])-1
+			row := p.index(term.a, x.first[e.i], p.dependent[e.i])
+			high := int(x.first[e.i+1]-x.first[e.i]) - 1
+			col := p.index(term.b, x.first[e.j], p.dependent[e.j])
+			wide := int(x.first[e.j+1]-x.first[e.j]) - 1
 			if p.places[at].transposed {
 				row, col, high, wide = col, row, wide, high
 			}
@@ -77,12 +79,15 @@ func (p *interior) index(v, first, dependent int32) int {
 // addCoupling adds an entry between two variables to a block. The step of a dependent variable is minus the sum of its
 // point's other steps.
 func addCoupling(b blockPlace, row, col, high, wide int, h float64) {
-	rows, cols := [2]int{row, row + 1}, [2]int{col, col + 1}
+	rows := [2]int{row, row + 1}
+	cols := [2]int{col, col + 1}
 	if row < 0 {
-		rows, h = [2]int{0, high}, -h
+		rows = [2]int{0, high}
+		h = -h
 	}
 	if col < 0 {
-		cols, h = [2]int{0, wide}, -h
+		cols = [2]int{0, wide}
+		h = -h
 	}
 	for r := rows[0]; r < rows[1]; r++ {
 		for c := cols[0]; c < cols[1]; c++ {

@@ -17,7 +17,8 @@ type elimination struct {
 // minimumDegree always eliminates the point with the fewest rows in its column next, and connects its neighbors to a
 // clique, as the elimination does. ok is false if the work or the memory exceeds its limit. The width of a point is the
 // size of its block.
-func minimumDegree(ctx context.Context, g *graph, width []int32, workLimit, sizeLimit float64) (e *elimination, ok bool, err error) {
+func minimumDegree(ctx context.Context, g *graph, width []int32,
+	workLimit, sizeLimit float64) (e *elimination, ok bool, err error) {
 	n := g.size()
 	e = &elimination{order: make([]int32, 0, n), later: make([][]int32, n)}
 	near := make([][]int32, n) // neighbors that are not yet eliminated, ascending

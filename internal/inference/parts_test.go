@@ -92,7 +92,8 @@ func TestReductionKeepsTheLeastEnergy(t *testing.T) {
 		least := bruteForce(p)
 		g := wholeGraph(p)
 		r := reduced(t, g, randomLabels(rng, p))
-		labels, total := make([]int32, p.points()), r.constant
+		labels := make([]int32, p.points())
+		total := r.constant
 		for _, piece := range r.pieces() {
 			left++
 			best, energy := optimumOf(piece)
@@ -115,7 +116,8 @@ func optimumOf(g *graph) (best []int32, least float64) {
 	least = math.Inf(1)
 	for labels := range eachLabeling(g.size(), g.k) {
 		if energy := g.energy(labels); energy < least {
-			best, least = slices.Clone(labels), energy
+			best = slices.Clone(labels)
+			least = energy
 		}
 	}
 	return best, least
@@ -150,7 +152,8 @@ func TestAscentTightens(t *testing.T) {
 				cost := tight.point[i*p.k+int(label)]
 				for e := g.start[i]; e < g.start[i+1]; e++ {
 					if j := g.to[e]; int(j) > i {
-						own, other := tight.edge[e*p.k+int(label)], tight.edge[tight.reverse[e]*p.k+int(labels[j])]
+						own := tight.edge[e*p.k+int(label)]
+						other := tight.edge[tight.reverse[e]*p.k+int(labels[j])]
 						onEdge := own + other + penalty(g.weight[e], label, labels[j])
 						if onEdge < -1e-9 {
 							t.Fatalf("an edge costs %g", onEdge)

@@ -102,7 +102,9 @@ func (r *reduction) shrink(i int32) {
 
 // ruleOut rules out every label a with cost_a - must_a > min_b (cost_b + cannot_b), and returns how many are left.
 func (r *reduction) ruleOut(i int32) int {
-	cost, must, cannot := r.row(r.cost, i), r.row(r.must, i), r.row(r.cannot, i)
+	cost := r.row(r.cost, i)
+	must := r.row(r.must, i)
+	cannot := r.row(r.cannot, i)
 	best := 0
 	for b := range cost {
 		if cost[b]+cannot[b] < cost[best]+cannot[best] {

@@ -9,7 +9,8 @@ import (
 // by a dense simplex that has nothing in common with the solver under test.
 func literalRelaxation(t *testing.T, p *terms) float64 {
 	t.Helper()
-	n, k := p.points(), p.k
+	n := p.points()
+	k := p.k
 	tableau := &denseSimplex{}
 	share := func(i int32, label int) int { return int(i)*k + label }
 	violation := func(pair, label int) int { return n*k + pair*k + label }
@@ -26,9 +27,13 @@ func literalRelaxation(t *testing.T, p *terms) float64 {
 	}
 	for at, pair := range p.pairs {
 		for label := range k {
-			z, i, j := violation(at, label), share(pair.I, label), share(pair.J, label)
-			first, second := make([]float64, columns), make([]float64, columns)
-			slack1, slack2 := slack(len(tableau.rows)), slack(len(tableau.rows)+1)
+			z := violation(at, label)
+			i := share(pair.I, label)
+			j := share(pair.J, label)
+			first := make([]float64, columns)
+			second := make([]float64, columns)
+			slack1 := slack(len(tableau.rows))
+			slack2 := slack(len(tableau.rows) + 1)
 			if pair.MustLink {
 				tableau.cost[z] = pair.Cost / 2 // (11)
 				first[z], first[i], first[j], first[slack1] = -1, 1, -1, 1
@@ -79,7 +84,8 @@ func (s *denseSimplex) minimize(t *testing.T) float64 {
 		if column == right {
 			return -reduced[right]
 		}
-		leaving, least := -1, math.Inf(1)
+		leaving := -1
+		least := math.Inf(1)
 		for row, basic := range s.basis {
 			if s.rows[row][column] < 1e-11 {
 				continue

@@ -66,7 +66,9 @@ func (s *solver) solveReduced(g *graph, current []int32) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	labels, exact, bound := make([]int32, g.size()), true, r.constant
+	labels := make([]int32, g.size())
+	exact := true
+	bound := r.constant
 	for _, piece := range r.pieces() {
 		o, err := s.solvePiece(piece, choose.At(current, piece.points), g)
 		if err != nil {

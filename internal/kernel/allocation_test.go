@@ -17,23 +17,28 @@ func TestSweepsAllocateNothing(t *testing.T) {
 		for _, lanes := range []int{1, 3} {
 			const n, k = 600, 4
 			p := newProblem(t, rand.New(rand.NewPCG(5, 6)), n, k, Gaussian)
-			s, tiles := NewShard(p.source, 2), partition.AllTiles(n)
+			s := NewShard(p.source, 2)
+			tiles := partition.AllTiles(n)
 			if err := s.Build(ctx, tiles, stored); err != nil {
 				panic(err)
 			}
 			operands := p.operands
 			operands.Lanes = lanes
 			setOperands(t, s, operands)
-			labels, stats := make([]int32, lanes*n), make([]ClusterStats, lanes)
-			back, forth := make([]labeling.Move, 0, lanes*n), make([]labeling.Move, 0, lanes*n)
+			labels := make([]int32, lanes*n)
+			stats := make([]ClusterStats, lanes)
+			back := make([]labeling.Move, 0, lanes*n)
+			forth := make([]labeling.Move, 0, lanes*n)
 			for lane := range lanes {
-				stats[lane] = ClusterStats{Lane: lane, Weight: []float64{3, 4, 5, 6}, SelfAffinity: []float64{1, 2, 3, 4}, Count: []int32{3, 4, 5, 6}}
+				stats[lane] = ClusterStats{Lane: lane, Weight: []float64{3, 4, 5, 6},
+					SelfAffinity: []float64{1, 2, 3, 4}, Count: []int32{3, 4, 5, 6}}
 				for i := range n {
 					c := int32(lane*k + (i+lane)%k)
 					labels[lane*n+i] = c
 					if i%5 == lane {
 						to := int32(lane*k + (i+lane+1+i%3)%k)
-						forth, back = append(forth, labeling.Move{Point: int32(i), From: c, To: to}), append(back, labeling.Move{Point: int32(i), From: to, To: c})
+						forth = append(forth, labeling.Move{Point: int32(i), From: c, To: to})
+						back = append(back, labeling.Move{Point: int32(i), From: to, To: c})
 					}
 				}
 			}
@@ -51,7 +56,8 @@ func TestSweepsAllocateNothing(t *testing.T) {
 			for at, run := range []func(){load, update, assign} {
 				run()
 				if got := testing.AllocsPerRun(10, run); got >= 1 {
-					t.Errorf("stored %v, %d lanes: %s allocates %v times", stored, lanes, []string{"load", "update", "assign"}[at], got)
+					t.Errorf("stored %v, %d lanes: %s allocates %v times", stored, lanes,
+						[]string{"load", "update", "assign"}[at], got)
 				}
 			}
 		}

@@ -56,13 +56,15 @@ func (s *Shard) assignOne(t *tile) error {
 func (s *Shard) assignment(t *tile, lane int) assignment {
 	return assignment{
 		rows: t.rows, diagonal: t.diagonal, first: int32(lane * s.operands.K),
-		labels: s.labels[lane*s.source.Rows():][t.rows.From:t.rows.To], weights: s.operands.Weights[t.rows.From:t.rows.To],
+		labels:  s.labels[lane*s.source.Rows():][t.rows.From:t.rows.To],
+		weights: s.operands.Weights[t.rows.From:t.rows.To],
 	}
 }
 
 // Farthest returns, for each lane with stats, the point with the largest a_i d_i,l(i), considering only clusters of at
 // least two points. Ties go to the lowest point.
-func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats []ClusterStats) ([]labeling.Candidate, error) {
+func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64,
+	stats []ClusterStats) ([]labeling.Candidate, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
 		return nil, err
@@ -137,7 +139,8 @@ func (s *Shard) ready(numbers []int, step uint64, stats []ClusterStats) ([]*tile
 	}
 	k := s.operands.K
 	for i, lane := range stats {
-		if lane.Lane < 0 || lane.Lane >= s.operands.lanes() || len(lane.Weight) != k || len(lane.SelfAffinity) != k || len(lane.Count) != k {
+		if lane.Lane < 0 || lane.Lane >= s.operands.lanes() || len(lane.Weight) != k || len(lane.SelfAffinity) != k ||
+			len(lane.Count) != k {
 			return nil, ErrNotReady
 		}
 		if i == len(s.terms) {
@@ -165,7 +168,8 @@ func (s *Shard) Fits(ctx context.Context, numbers []int, step uint64, stats []Cl
 		if err := s.loadDiagonal(t); err != nil {
 			return err
 		}
-		w, lane := s.workspaces.borrow(), stats[list/2].Lane
+		w := s.workspaces.borrow()
+		lane := stats[list/2].Lane
 		w.assignment = s.assignment(t, lane)
 		w.terms = &s.terms[list/2]
 		dst = dst[:t.rows.Len()]
@@ -212,7 +216,9 @@ func (s *denseSums) otherParts(dst []float64, w *workspace) {
 func (s *graphSums) otherParts(dst []float64, w *workspace) {
 	a := &w.assignment
 	for r := range dst {
-		own, row, least := a.own(r), s.row(r), math.Inf(1)
+		own := a.own(r)
+		row := s.row(r)
+		least := math.Inf(1)
 		for i := range row {
 			if c := row[i].cluster; c != own {
 				least = min(least, a.part(r, c, row[i].sum))

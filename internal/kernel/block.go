@@ -60,7 +60,8 @@ func (s *Shard) Blocks(ctx context.Context, numbers []int, step uint64, blocks [
 		return nil, err
 	}
 	k := s.operands.K
-	values, starts := make([][]float64, len(blocks)), make([]int, len(blocks)*len(tiles))
+	values := make([][]float64, len(blocks))
+	starts := make([]int, len(blocks)*len(tiles))
 	for at, b := range blocks {
 		if err := s.checkBlock(b); err != nil {
 			return nil, err
@@ -83,7 +84,8 @@ func (s *Shard) Blocks(ctx context.Context, numbers []int, step uint64, blocks [
 // checkBlock refuses a block with too many points, points that are not ascending, or a lane that does not exist.
 func (s *Shard) checkBlock(b Block) error {
 	if b.Lane < 0 || b.Lane >= s.operands.lanes() || len(b.Points) > MaxBlock {
-		return fmt.Errorf("kernel: a block has %d points in lane %d; want at most %d points and a lane below %d", len(b.Points), b.Lane, MaxBlock, s.operands.lanes())
+		return fmt.Errorf("kernel: a block has %d points in lane %d; want at most %d points and a lane below %d",
+			len(b.Points), b.Lane, MaxBlock, s.operands.lanes())
 	}
 	last := int32(-1)
 	for _, i := range b.Points {

@@ -12,7 +12,8 @@ import (
 func TestEachPairOnceDeterminesABlock(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for range 200 {
-		n, k := 20+random.IntN(300), 1+random.IntN(4)
+		n := 20 + random.IntN(300)
+		k := 1 + random.IntN(4)
 		var b Block
 		for i := range n {
 			if random.IntN(8) == 0 {

@@ -46,7 +46,8 @@ func (s *Source) pointsBound() (Bounds, error) {
 	if s.spec.Function.directional() {
 		for i, norm := range s.points.norms {
 			if norm == 0 {
-				return Bounds{}, fault.InRow(i, "ZERO_ROW", " is all zeros, which has no direction; the %s kernel needs non-zero rows", s.spec.Function)
+				return Bounds{}, fault.InRow(i, "ZERO_ROW",
+					" is all zeros, which has no direction; the %s kernel needs non-zero rows", s.spec.Function)
 			}
 		}
 	}
@@ -56,7 +57,8 @@ func (s *Source) pointsBound() (Bounds, error) {
 			largest *= heaviest * heaviest
 		}
 		if !(largest <= math.MaxFloat32) {
-			return Bounds{}, beyondFloat32(choose.Largest(s.points.norms), fmt.Sprintf("may have kernel values as large as %g", largest))
+			return Bounds{}, beyondFloat32(choose.Largest(s.points.norms),
+				fmt.Sprintf("may have kernel values as large as %g", largest))
 		}
 		return Bounds{RowSum: largest * float64(s.spec.Rows), Entry: largest}, nil
 	}
@@ -120,5 +122,6 @@ func outOfRange(i, j int, v float64) error {
 }
 
 func beyondFloat32(row int, what string) error {
-	return fault.InRow(row, "OUT_OF_FLOAT32_RANGE", " %s, beyond what float32 holds (%g); scale the data or choose another kernel", what, math.MaxFloat32)
+	return fault.InRow(row, "OUT_OF_FLOAT32_RANGE",
+		" %s, beyond what float32 holds (%g); scale the data or choose another kernel", what, math.MaxFloat32)
 }

@@ -141,9 +141,11 @@ func (s *Source) buildFromRows(ctx context.Context, number int) (*denseTile, err
 		return nil, err
 	}
 	if len(given) != t.height*t.n {
-		return nil, fmt.Errorf("kernel: %d rows of the matrix have %d values, want %d", t.height, len(given), t.height*t.n)
+		return nil, fmt.Errorf("kernel: %d rows of the matrix have %d values, want %d", t.height, len(given),
+			t.height*t.n)
 	}
-	values, column := make([]float64, t.height), make([]float32, t.stride)
+	values := make([]float64, t.height)
+	column := make([]float32, t.stride)
 	for j := range t.n {
 		for r := range values {
 			values[r] = given[r*t.n+j]
@@ -229,7 +231,8 @@ func (m *entryMaker) multiply(firstGroup int, columns []int32) {
 			packedRows := m.rows.group(from, row)
 			for group := range m.columns.groups {
 				block := m.products[group*r.blockColumns*height+row*r.blockRows:]
-				r.multiplyBlock(block, height, packedRows, m.columns.group(from, group), len(packedRows)/r.blockRows, from == 0)
+				r.multiplyBlock(block, height, packedRows, m.columns.group(from, group), len(packedRows)/r.blockRows,
+					from == 0)
 			}
 		}
 	}
@@ -242,7 +245,8 @@ func (m *entryMaker) finish(column []float32, row, j int, products []float64) er
 	rows := partition.Range{From: m.tile.From + row, To: m.tile.To}
 	column, products = column[row:], products[row:]
 	if spec.Function == Gaussian && spec.Scale == nil && len(products) >= len(column) {
-		s.routines.gaussian(column, products, m.norms[row:], s.points.norms[j], spec.inverseWidth(), spec.Grid.Rounder())
+		s.routines.gaussian(column, products, m.norms[row:], s.points.norms[j], spec.inverseWidth(),
+			spec.Grid.Rounder())
 		clear(column[rows.Len():])
 		spec.clearDiagonal(column, rows, j)
 		return nil

@@ -23,7 +23,8 @@ func TestBuildComputesEveryEntry(t *testing.T) {
 				if half {
 					spec.HalfScale = p.bounds.HalfScale()
 				}
-				s, tiles := NewShard(p.source, 2), partition.AllTiles(n)
+				s := NewShard(p.source, 2)
+				tiles := partition.AllTiles(n)
 				for _, numbers := range [][]int{tiles[:1], tiles[2:], tiles} {
 					if err := s.Build(ctx, numbers, true); err != nil {
 						t.Fatal(err)
@@ -63,7 +64,8 @@ func checkEntries(t *testing.T, s *Source, tile *denseTile) {
 				got = tile.column(j)[r]
 			}
 			if math.Float32bits(got) != math.Float32bits(want) {
-				t.Fatalf("%s, n %d, half %v: entry (%d,%d) is %v, want %v", s.routines.name, tile.n, tile.half != nil, i, j, got, want)
+				t.Fatalf("%s, n %d, half %v: entry (%d,%d) is %v, want %v", s.routines.name, tile.n, tile.half != nil,
+					i, j, got, want)
 			}
 		}
 	}

@@ -47,7 +47,8 @@ func (t *denseTile) save(from, row int, values []float32) {
 		return // full precision is computed in place
 	}
 	for at := row; at < len(values); at += t.stride {
-		t.source.routines.toHalf(t.half[from*t.stride+at:][:t.stride-row], values[at:], float32(1/t.source.spec.HalfScale))
+		t.source.routines.toHalf(t.half[from*t.stride+at:][:t.stride-row], values[at:],
+			float32(1/t.source.spec.HalfScale))
 	}
 }
 
@@ -181,7 +182,8 @@ func (t *denseTile) locate(columns []int32, w *window) (view, error) {
 	w.values = parallel.Resized(w.values, len(columns)*height)
 	if t.half != nil {
 		for i, j := range columns {
-			s.routines.fromHalf(w.values[i*height:(i+1)*height], t.half[int(j)*height:][:height], float32(s.spec.HalfScale))
+			s.routines.fromHalf(w.values[i*height:(i+1)*height], t.half[int(j)*height:][:height],
+				float32(s.spec.HalfScale))
 		}
 		return view{values: w.values, pitch: height}, nil
 	}

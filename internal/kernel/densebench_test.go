@@ -59,7 +59,8 @@ type denseBenchmark struct {
 
 func newDenseBenchmark(t testing.TB, n, k int) *denseBenchmark {
 	t.Helper()
-	d := &denseBenchmark{Shard: NewShard(benchmarkPoints(t, n, 4), 2), tiles: partition.AllTiles(n), rng: rand.New(rand.NewPCG(6, 6))}
+	d := &denseBenchmark{Shard: NewShard(benchmarkPoints(t, n, 4), 2), tiles: partition.AllTiles(n),
+		rng: rand.New(rand.NewPCG(6, 6))}
 	if err := d.Build(context.Background(), d.tiles, true); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,8 @@ func BenchmarkDenseUpdate(b *testing.B) {
 	for _, k := range []int{10, 100} {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			d := newDenseBenchmark(b, 20_000, k)
-			moves := d.moveSome(make([]labeling.Move, 0, 2000), 0.08) // more moves than later, so that all buffers have their size
+			// more moves than later, so that all buffers have their size
+			moves := d.moveSome(make([]labeling.Move, 0, 2000), 0.08)
 			must(d.Update(context.Background(), d.tiles, 1, moves))
 			b.ReportAllocs()
 			b.SetBytes(4 * 20_000 * 1000)
@@ -121,7 +123,8 @@ func BenchmarkDenseAssign(b *testing.B) {
 	for _, k := range []int{10, 100} {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			d := newDenseBenchmark(b, 20_000, k)
-			stats := []ClusterStats{{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}}
+			stats := []ClusterStats{{Weight: make([]float64, k), SelfAffinity: make([]float64, k),
+				Count: make([]int32, k)}}
 			for _, c := range d.labels {
 				stats[0].Weight[c]++
 				stats[0].Count[c]++

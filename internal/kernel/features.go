@@ -38,9 +38,12 @@ func (f *FeatureSpec) Check() error {
 	m := len(f.Landmarks)
 	switch {
 	case !f.Matrix.Function.OfPoints() || f.Matrix.Scale != nil || f.Matrix.ZeroDiagonal || f.Matrix.HalfScale != 0:
-		return fmt.Errorf("kernel: features need a matrix of points without scale, rounding or changes of the diagonal, not this one (%v)", f.Matrix.Function)
-	case m < 1 || m > f.Matrix.Rows || f.Rank < 1 || f.Rank > m || len(f.Projection)/m != f.Rank || len(f.Projection)%m != 0:
-		return fmt.Errorf("kernel: %d features of %d landmarks among %d points cannot have a projection of %d values", f.Rank, m, f.Matrix.Rows, len(f.Projection))
+		return fmt.Errorf("kernel: features need a matrix of points without scale, rounding or changes of the "+
+			"diagonal, not this one (%v)", f.Matrix.Function)
+	case m < 1 || m > f.Matrix.Rows || f.Rank < 1 || f.Rank > m || len(f.Projection)/m != f.Rank ||
+		len(f.Projection)%m != 0:
+		return fmt.Errorf("kernel: %d features of %d landmarks among %d points cannot have a projection of %d values",
+			f.Rank, m, f.Matrix.Rows, len(f.Projection))
 	}
 	if p := f.Points; p != nil && (p.N != m || p.D != f.Matrix.Columns) {
 		return fmt.Errorf("kernel: the landmarks are %d x %d values, want %d x %d", p.N, p.D, m, f.Matrix.Columns)
@@ -48,7 +51,8 @@ func (f *FeatureSpec) Check() error {
 	last := int32(-1)
 	for _, l := range f.Landmarks {
 		if l <= last || int(l) >= f.Matrix.Rows {
-			return fmt.Errorf("kernel: landmark %d after %d is out of order or out of range [0, %d)", l, last, f.Matrix.Rows)
+			return fmt.Errorf("kernel: landmark %d after %d is out of order or out of range [0, %d)", l, last,
+				f.Matrix.Rows)
 		}
 		last = l
 	}
@@ -83,9 +87,11 @@ type Features struct {
 
 // NewFeaturesOf returns the features of some rows of the data that the spec was made for, and the number that is added
 // to the number of a row to get its place in Compute. The spec must have the landmarks.
-func NewFeaturesOf(spec *FeatureSpec, points *dataset.Points, rows partition.Range) (f *Features, shift int, err error) {
+func NewFeaturesOf(spec *FeatureSpec, points *dataset.Points,
+	rows partition.Range) (f *Features, shift int, err error) {
 	if spec.Points == nil || points.N != rows.Len() || points.D != spec.Matrix.Columns {
-		return nil, 0, fmt.Errorf("kernel: the points are %d x %d values, want %d x %d and a spec with landmarks", points.N, points.D, rows.Len(), spec.Matrix.Columns)
+		return nil, 0, fmt.Errorf("kernel: the points are %d x %d values, want %d x %d and a spec with landmarks",
+			points.N, points.D, rows.Len(), spec.Matrix.Columns)
 	}
 	// Each point is there once, and in order, so that entries of a landmark with itself remain on the diagonal.
 	before, _ := slices.BinarySearch(spec.Landmarks, int32(rows.From))
@@ -120,7 +126,8 @@ func NewFeatures(spec *FeatureSpec, data dataset.Dataset) (*Features, error) {
 	}
 	points, dense := data.(*dataset.Points)
 	if !dense || points.N != spec.Matrix.Rows || points.D != spec.Matrix.Columns {
-		return nil, fmt.Errorf("kernel: the data is not %d dense points of %d columns", spec.Matrix.Rows, spec.Matrix.Columns)
+		return nil, fmt.Errorf("kernel: the data is not %d dense points of %d columns", spec.Matrix.Rows,
+			spec.Matrix.Columns)
 	}
 	source, err := NewSource(spec.Matrix, data, nil)
 	if err != nil {
@@ -133,7 +140,8 @@ func NewFeatures(spec *FeatureSpec, data dataset.Dataset) (*Features, error) {
 
 // makeBundles splits the columns of P into bundles no larger than the routines accept.
 func (f *Features) makeBundles() {
-	limit, rank := f.source.routines.productVectors, f.spec.Rank
+	limit := f.source.routines.productVectors
+	rank := f.spec.Rank
 	f.bundles = make([]bundle, (rank+limit-1)/limit)
 	for i := range f.bundles {
 		first, end := i*rank/len(f.bundles), (i+1)*rank/len(f.bundles)
@@ -152,7 +160,8 @@ const FeatureRows = 256
 // Compute computes the features of at most FeatureRows rows: feature c of row r is dst[c*FeatureRows+r].
 func (f *Features) Compute(dst []float64, rows partition.Range) error {
 	if rows.From < 0 || rows.To > f.source.Rows() || rows.Len() > FeatureRows || len(dst) < f.spec.Rank*FeatureRows {
-		return fmt.Errorf("kernel: rows [%d, %d) are out of range [0, %d), more than %d, or too many for %d values", rows.From, rows.To, f.source.Rows(), FeatureRows, len(dst))
+		return fmt.Errorf("kernel: rows [%d, %d) are out of range [0, %d), more than %d, or too many for %d values",
+			rows.From, rows.To, f.source.Rows(), FeatureRows, len(dst))
 	}
 	w := f.source.borrowWindow()
 	defer f.source.returnWindow(w)
@@ -168,7 +177,9 @@ func (f *Features) Compute(dst []float64, rows partition.Range) error {
 	for c := range f.spec.Rank {
 		for r, v := range dst[c*FeatureRows:][:rows.Len()] {
 			if !(math.Abs(v) <= maxFeature) {
-				return fault.InRow(f.first+rows.From+r, "OUT_OF_RANGE", " has the feature %g of its kernel values with the landmarks; scale the data or choose another kernel", v)
+				return fault.InRow(f.first+rows.From+r, "OUT_OF_RANGE",
+					" has the feature %g of its kernel values with the landmarks; scale the data or choose "+
+						"another kernel", v)
 			}
 		}
 	}

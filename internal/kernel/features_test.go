@@ -11,12 +11,14 @@ import (
 
 func featureProblem(t testing.TB, rng *rand.Rand, function Function) (*FeatureSpec, *dataset.Points, []float64) {
 	t.Helper()
-	n, d := 1+rng.IntN(700), 1+rng.IntN(20)
+	n := 1 + rng.IntN(700)
+	d := 1 + rng.IntN(20)
 	points := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}
 	for at := range points.Values {
 		points.Values[at] = rng.NormFloat64()
 	}
-	f := &FeatureSpec{Matrix: MatrixSpec{Function: function, Rows: n, Columns: d, Rho: 2, Gamma: 0.5, Coef0: 1, Degree: 2, Grid: -40}}
+	f := &FeatureSpec{Matrix: MatrixSpec{Function: function, Rows: n, Columns: d, Rho: 2, Gamma: 0.5, Coef0: 1,
+		Degree: 2, Grid: -40}}
 	for i := range int32(n) {
 		if rng.IntN(3) == 0 || len(f.Landmarks) == 0 && int(i) == n-1 {
 			f.Landmarks = append(f.Landmarks, i)
@@ -44,7 +46,8 @@ func TestFeaturesAreChains(t *testing.T) {
 			for _, v := range square {
 				largest = max(largest, math.Abs(v))
 			}
-			bounds, n := f.Bounds(largest), points.N
+			bounds := f.Bounds(largest)
+			n := points.N
 			for _, routines := range all {
 				features, err := NewFeatures(f, points)
 				if err != nil {
@@ -65,7 +68,8 @@ func TestFeaturesAreChains(t *testing.T) {
 							want = math.FMA(square[(from+r)*n+int(j)], f.Projection[at*f.Rank+c], want)
 						}
 						if v := got[c*FeatureRows+r]; v != want || math.Abs(v) > bounds[c] {
-							t.Fatalf("%v, %s: feature %d of row %d is %v, want %v within %v", function, routines.name, c, from+r, v, want, bounds[c])
+							t.Fatalf("%v, %s: feature %d of row %d is %v, want %v within %v", function, routines.name,
+								c, from+r, v, want, bounds[c])
 						}
 					}
 				}
@@ -94,14 +98,22 @@ func TestFeaturesOfOtherPointsAreRefused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	good, points, _ := featureProblem(t, rng, Gaussian)
 	for name, spoil := range map[string]func(f *FeatureSpec){
-		"no landmarks":        func(f *FeatureSpec) { f.Landmarks = nil },
-		"a landmark too high": func(f *FeatureSpec) { f.Landmarks = []int32{int32(points.N)}; f.Projection, f.Rank = []float64{1}, 1 },
-		"descending":          func(f *FeatureSpec) { f.Landmarks = []int32{1, 0}; f.Projection, f.Rank = []float64{1, 1}, 1 },
-		"too few values":      func(f *FeatureSpec) { f.Projection = f.Projection[1:] },
-		"not a number":        func(f *FeatureSpec) { f.Projection = append([]float64{math.NaN()}, f.Projection[1:]...) },
-		"a graph":             func(f *FeatureSpec) { f.Matrix.Function = Adjacency },
-		"other columns":       func(f *FeatureSpec) { f.Matrix.Columns++ },
-		"more rows":           func(f *FeatureSpec) { f.Matrix.Rows++ },
+		"no landmarks": func(f *FeatureSpec) { f.Landmarks = nil },
+		"a landmark too high": func(f *FeatureSpec) {
+			f.Landmarks = []int32{int32(points.N)}
+			f.Projection = []float64{1}
+			f.Rank = 1
+		},
+		"descending": func(f *FeatureSpec) {
+			f.Landmarks = []int32{1, 0}
+			f.Projection = []float64{1, 1}
+			f.Rank = 1
+		},
+		"too few values": func(f *FeatureSpec) { f.Projection = f.Projection[1:] },
+		"not a number":   func(f *FeatureSpec) { f.Projection = append([]float64{math.NaN()}, f.Projection[1:]...) },
+		"a graph":        func(f *FeatureSpec) { f.Matrix.Function = Adjacency },
+		"other columns":  func(f *FeatureSpec) { f.Matrix.Columns++ },
+		"more rows":      func(f *FeatureSpec) { f.Matrix.Rows++ },
 	} {
 		bad := *good
 		spoil(&bad)

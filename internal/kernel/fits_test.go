@@ -16,7 +16,9 @@ func TestFitsAreDistancesInFeatureSpace(t *testing.T) {
 	for seed := range uint64(24) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		p := newProblem(t, rng, 5+rng.IntN(40), 1+rng.IntN(6), []Function{Gaussian, Linear, Adjacency}[seed%3])
-		s, tiles, labels := p.shard(t, 2), partition.AllTiles(p.n), p.labels()
+		s := p.shard(t, 2)
+		tiles := partition.AllTiles(p.n)
+		labels := p.labels()
 		if seed%4 == 0 { // few clusters, so that some are empty
 			for i := range labels {
 				labels[i] = min(labels[i], 1)
@@ -27,7 +29,9 @@ func TestFitsAreDistancesInFeatureSpace(t *testing.T) {
 		stats := p.exactStats(m, labels)
 		fits := must(s.Fits(ctx, tiles, 1, []ClusterStats{stats}))
 		for i, own := range labels {
-			a, near, next := p.operands.Weights[i], math.Inf(1), math.Inf(1)
+			a := p.operands.Weights[i]
+			near := math.Inf(1)
+			next := math.Inf(1)
 			for c, count := range stats.Count {
 				if count == 0 {
 					continue
@@ -62,7 +66,8 @@ func TestGraphFitsEqualDenseOnes(t *testing.T) {
 		stats := c.stats()
 		got := must(c.shard.Fits(ctx, c.tiles, c.step, []ClusterStats{stats}))[1]
 		for number := range c.tiles {
-			sums, tile := c.dense(number), c.shard.tiles[number]
+			sums := c.dense(number)
+			tile := c.shard.tiles[number]
 			w := &workspace{assignment: c.shard.assignment(tile, 0)}
 			w.terms = &clusterTerms{}
 			w.terms.set(stats)
@@ -72,7 +77,8 @@ func TestGraphFitsEqualDenseOnes(t *testing.T) {
 				want[r] += w.terms.shifted(tile.diagonal[r], weight) / float64(weight*weight)
 			}
 			if !slices.Equal(got[tile.rows.From:tile.rows.To], want) {
-				t.Fatalf("seed %d, tile %d: %v, of the dense matrix %v", seed, number, got[tile.rows.From:tile.rows.To], want)
+				t.Fatalf("seed %d, tile %d: %v, of the dense matrix %v", seed, number,
+					got[tile.rows.From:tile.rows.To], want)
 			}
 		}
 	}

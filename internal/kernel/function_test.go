@@ -31,7 +31,8 @@ var formulas = map[Function]func(s MatrixSpec, product, distance, x, y float64) 
 
 // The entries of every kernel are those of its formula.
 func TestEntriesEqualTheirFormulas(t *testing.T) {
-	x, y := []float64{1, -2, 0.5}, []float64{0.25, -1, 3}
+	x := []float64{1, -2, 0.5}
+	y := []float64{0.25, -1, 3}
 	product, squares := 0.0, [3]float64{} // of x-y, x and y
 	for f := range x {
 		product += x[f] * y[f]

@@ -52,7 +52,8 @@ type gainTerms struct {
 
 // set computes the terms of one lane. It keeps the slices of stats.
 func (terms *gainTerms) set(stats ClusterStats) {
-	*terms = gainTerms{Shares: Shares{Weight: stats.Weight, Share: make([]float64, len(stats.Weight))}, count: stats.Count, least: math.Inf(1)}
+	*terms = gainTerms{Shares: Shares{Weight: stats.Weight, Share: make([]float64, len(stats.Weight))},
+		count: stats.Count, least: math.Inf(1)}
 	for c, weight := range stats.Weight {
 		if stats.Count[c] == 0 {
 			continue
@@ -113,8 +114,11 @@ func (s *denseSums) joining(dst []float64, terms *gainTerms, w *workspace) {
 func (s *graphSums) joining(dst []float64, terms *gainTerms, w *workspace) {
 	a := &w.assignment
 	for r := range dst {
-		own, weight, diagonal := a.own(r), a.weights[r], a.diagonal[r]
-		best, row := math.Inf(-1), s.row(r)
+		own := a.own(r)
+		weight := a.weights[r]
+		diagonal := a.diagonal[r]
+		best := math.Inf(-1)
+		row := s.row(r)
 		for i := range row {
 			if c := row[i].cluster; c != own {
 				best = max(best, terms.Joining(c, row[i].sum, diagonal, weight))

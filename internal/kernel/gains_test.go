@@ -40,7 +40,8 @@ func (p *problem) exactStats(m [][]float64, labels []int32) ClusterStats {
 
 // association is sum_c Q_c/s_c.
 func (p *problem) association(m [][]float64, labels []int32) float64 {
-	sum, stats := 0.0, p.exactStats(m, labels)
+	sum := 0.0
+	stats := p.exactStats(m, labels)
 	for c, count := range stats.Count {
 		if count > 0 {
 			sum += stats.SelfAffinity[c] / stats.Weight[c]
@@ -55,7 +56,9 @@ func TestGainsAreThoseOfTheObjective(t *testing.T) {
 	for seed := range uint64(24) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		p := newProblem(t, rng, 5+rng.IntN(40), 1+rng.IntN(6), []Function{Gaussian, Linear, Adjacency}[seed%3])
-		s, tiles, labels := p.shard(t, 2), partition.AllTiles(p.n), p.labels()
+		s := p.shard(t, 2)
+		tiles := partition.AllTiles(p.n)
+		labels := p.labels()
 		if seed%4 == 0 { // few clusters, so that some are empty
 			for i := range labels {
 				labels[i] = min(labels[i], 1)
@@ -93,7 +96,8 @@ func TestGraphGainsEqualDenseOnes(t *testing.T) {
 			terms.set(stats)
 			got := must(c.shard.Gains(ctx, c.tiles, c.step, []ClusterStats{stats}))[0]
 			for number := range c.tiles {
-				sums, tile := c.dense(number), c.shard.tiles[number]
+				sums := c.dense(number)
+				tile := c.shard.tiles[number]
 				w := &workspace{assignment: c.shard.assignment(tile, 0)}
 				want := make([]float64, tile.rows.Len())
 				sums.joining(want, &terms, w)
@@ -101,7 +105,8 @@ func TestGraphGainsEqualDenseOnes(t *testing.T) {
 					want[r] -= terms.leaving(c.labels[tile.rows.From+r], tile.own[r], tile.diagonal[r], w.weights[r])
 				}
 				if !slices.Equal(got[tile.rows.From:tile.rows.To], want) {
-					t.Fatalf("seed %d, tile %d: gains %v, of the dense matrix %v", seed, number, got[tile.rows.From:tile.rows.To], want)
+					t.Fatalf("seed %d, tile %d: gains %v, of the dense matrix %v", seed, number,
+						got[tile.rows.From:tile.rows.To], want)
 				}
 			}
 			c.move(t)
@@ -125,7 +130,8 @@ func TestGainsAndBlocksOfLanesTilesAndStorage(t *testing.T) {
 		if function != Adjacency {
 			several.Lanes = lanes
 		}
-		stored, free := NewShard(p.source, 2), NewShard(p.source, 3)
+		stored := NewShard(p.source, 2)
+		free := NewShard(p.source, 3)
 		if err := stored.Build(ctx, tiles, true); err != nil {
 			panic(err)
 		}
@@ -139,7 +145,8 @@ func TestGainsAndBlocksOfLanesTilesAndStorage(t *testing.T) {
 		var blocks []Block
 		var wantGains, wantBlocks [][]float64
 		for lane := range several.lanes() {
-			alone, labels := p.shard(t, 1), p.labels()
+			alone := p.shard(t, 1)
+			labels := p.labels()
 			m := p.matrix(t, alone)
 			must(alone.Load(ctx, tiles, 1, labels))
 			own := randomStats(rng, p.k)
@@ -168,7 +175,8 @@ func TestGainsAndBlocksOfLanesTilesAndStorage(t *testing.T) {
 				all = append(all, compound(c, int32(lane), int32(p.k)))
 			}
 			own.Lane = lane
-			stats, blocks = append(stats, own), append(blocks, block)
+			stats = append(stats, own)
+			blocks = append(blocks, block)
 		}
 		for _, s := range []*Shard{stored, free} {
 			must(s.Load(ctx, tiles, 1, all))
@@ -194,13 +202,15 @@ func TestGainsAndBlocksOfLanesTilesAndStorage(t *testing.T) {
 func TestBadBlocksAreRefused(t *testing.T) {
 	ctx := context.Background()
 	p := newProblem(t, rand.New(rand.NewPCG(1, 2)), 40, 3, Gaussian)
-	s, tiles := p.shard(t, 1), partition.AllTiles(p.n)
+	s := p.shard(t, 1)
+	tiles := partition.AllTiles(p.n)
 	if _, err := s.Blocks(ctx, tiles, 1, nil); err == nil {
 		t.Error("blocks before labels")
 	}
 	must(s.Load(ctx, tiles, 1, p.labels()))
 	for _, bad := range []Block{
-		{Lane: 1}, {Lane: -1}, {Points: []int32{-1}}, {Points: []int32{40}}, {Points: []int32{3, 3}}, {Points: []int32{3, 2}}, {Points: make([]int32, MaxBlock+1)},
+		{Lane: 1}, {Lane: -1}, {Points: []int32{-1}}, {Points: []int32{40}}, {Points: []int32{3, 3}},
+		{Points: []int32{3, 2}}, {Points: make([]int32, MaxBlock+1)},
 	} {
 		if _, err := s.Blocks(ctx, tiles, 1, []Block{bad}); err == nil {
 			t.Errorf("%v is taken", bad)

@@ -111,7 +111,8 @@ func (t *graphTile) stored() bool { return true }
 
 func negativeAffinity(i, j int, v float64) error {
 	return fault.Invalid("NEGATIVE_AFFINITY",
-		"the affinity of %d and %d is %g; cuts need affinities of at least 0 (ratio-association and kernel-kmeans allow any)", i, j, v)
+		"the affinity of %d and %d is %g; cuts need affinities of at least 0 (ratio-association and kernel-kmeans "+
+			"allow any)", i, j, v)
 }
 
 // assign compares each row's adjacent clusters and its own. Every other cluster has S_ic = 0, so its distance is just
@@ -123,8 +124,10 @@ func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move 
 		return moves
 	}
 	for r := range s.used {
-		row, own := s.row(r), a.own(r)
-		least, ownPart := math.Inf(1), math.NaN()
+		row := s.row(r)
+		own := a.own(r)
+		least := math.Inf(1)
+		ownPart := math.NaN()
 		if own >= 0 {
 			ownPart = a.part(r, own, 0) // replaced below if it is adjacent
 			w.place[own] = 1
@@ -244,7 +247,8 @@ func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
 					r.addEntries(sums, from, to, m, b)
 				}
 			}
-			deinterleave(dst[b.first:b.first+b.count], partition.Range{From: from - t.rows.From, To: to - t.rows.From}, sums, b.width)
+			deinterleave(dst[b.first:b.first+b.count], partition.Range{From: from - t.rows.From, To: to - t.rows.From},
+				sums, b.width)
 			w.panel.sums = sums
 		}
 	}

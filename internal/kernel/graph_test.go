@@ -40,7 +40,8 @@ func newGraphCase(t testing.TB, seed uint64) *graphCase {
 	}
 	var edges []dataset.Edge
 	for range rng.IntN(5*n + 1) {
-		source, target := rng.IntN(n), rng.IntN(n)
+		source := rng.IntN(n)
+		target := rng.IntN(n)
 		if rng.IntN(4) == 0 {
 			target = 0 // a hub
 		}
@@ -57,7 +58,9 @@ func newGraphCase(t testing.TB, seed uint64) *graphCase {
 	}
 	links := map[[2]int32]float64{}
 	for range rng.IntN(n + 1) {
-		i, j, v := int32(rng.IntN(n)), int32(rng.IntN(n)), spec.Grid.Round(value())
+		i := int32(rng.IntN(n))
+		j := int32(rng.IntN(n))
+		v := spec.Grid.Round(value())
 		links[[2]int32{i, j}], links[[2]int32{j, i}] = v, v
 	}
 	p := &problem{source: source, n: n, k: k, rng: rng}
@@ -90,7 +93,8 @@ func sparseOf(n int, entries map[[2]int32]float64) *Sparse {
 	s := &Sparse{RowStart: make([]int64, n+1)}
 	for _, key := range keys {
 		s.RowStart[key[0]+1]++
-		s.Column, s.Value = append(s.Column, key[1]), append(s.Value, entries[key])
+		s.Column = append(s.Column, key[1])
+		s.Value = append(s.Value, entries[key])
 	}
 	for i := range n {
 		s.RowStart[i+1] += s.RowStart[i]
@@ -142,7 +146,8 @@ func (c *graphCase) stats() ClusterStats {
 		stats.Sigma = float64(c.rng.IntN(9) - 4)
 	}
 	for number := range c.tiles {
-		sums, rows := c.dense(number), partition.Tile(c.n, number)
+		sums := c.dense(number)
+		rows := partition.Tile(c.n, number)
 		for i := rows.From; i < rows.To; i++ {
 			if l := c.labels[i]; l >= 0 {
 				stats.Count[l]++
@@ -156,13 +161,15 @@ func (c *graphCase) stats() ClusterStats {
 
 // denseRule applies the rule of Assign to all k clusters, once written out row by row, and once by the code
 // for dense tiles. It also finds the farthest point.
-func (c *graphCase) denseRule(t *testing.T, stats ClusterStats) (written, layout []labeling.Move, farthest labeling.Candidate) {
+func (c *graphCase) denseRule(t *testing.T,
+	stats ClusterStats) (written, layout []labeling.Move, farthest labeling.Candidate) {
 	t.Helper()
 	diagonal, err := c.shard.Diagonal(context.Background(), c.tiles)
 	if err != nil {
 		t.Fatal(err)
 	}
-	square, largest := make([]float64, c.k), 0.0
+	square := make([]float64, c.k)
+	largest := 0.0
 	for l, s := range stats.Weight {
 		if stats.Count[l] > 0 {
 			square[l] = (stats.SelfAffinity[l] + float64(stats.Sigma*s)) / (s * s)
@@ -172,7 +179,8 @@ func (c *graphCase) denseRule(t *testing.T, stats ClusterStats) (written, layout
 	var terms clusterTerms
 	terms.set(stats)
 	for number := range c.tiles {
-		rows, sums := partition.Tile(c.n, number), c.dense(number)
+		rows := partition.Tile(c.n, number)
+		sums := c.dense(number)
 		layout = sums.assign(layout, &workspace{assignment: assignment{
 			terms: &terms, rows: rows, labels: c.labels[rows.From:rows.To],
 			weights: c.operands.Weights[rows.From:rows.To], diagonal: diagonal[rows.From:rows.To],
@@ -230,11 +238,13 @@ func TestGraphEqualsDenseRule(t *testing.T) {
 			if err != nil || !slices.Equal(got, want) {
 				t.Fatalf("seed %d: n = %d, k = %d: moves %v, %v; want %v", seed, c.n, c.k, got, err, want)
 			}
-			if far, err := c.shard.Farthest(ctx, c.tiles, c.step, []ClusterStats{stats}); err != nil || far[0] != farthest {
+			if far, err := c.shard.Farthest(ctx, c.tiles, c.step, []ClusterStats{stats}); err != nil ||
+				far[0] != farthest {
 				t.Fatalf("seed %d: farthest %v, %v; want %v", seed, far, err, farthest)
 			}
 			for _, m := range got {
-				if moved++; c.shard.tiles[partition.TileOf(c.n, int(m.Point))].sums.of(int(m.Point)%partition.TileRows(c.n), m.To) == 0 {
+				if moved++; c.shard.tiles[partition.TileOf(c.n, int(m.Point))].sums.of(
+					int(m.Point)%partition.TileRows(c.n), m.To) == 0 {
 					others++
 				}
 			}
@@ -259,7 +269,8 @@ func (c *graphCase) checkSums(t *testing.T, seed uint64) {
 		t.Fatalf("seed %d: self-affinities differ: %v", seed, err)
 	}
 	for number := range c.tiles {
-		sums, freshSums, dense := c.shard.tiles[number].sums.(*graphSums), fresh.tiles[number].sums.(*graphSums), c.dense(number)
+		sums, freshSums, dense := c.shard.tiles[number].sums.(*graphSums), fresh.tiles[number].sums.(*graphSums),
+			c.dense(number)
 		for r := range sums.used {
 			if got, want := byCluster(sums.row(r)), byCluster(freshSums.row(r)); !slices.Equal(got, want) {
 				t.Fatalf("seed %d: row %d of tile %d is %v, in a fresh shard %v", seed, r, number, got, want)
@@ -303,7 +314,8 @@ func TestGraphWithoutLabels(t *testing.T) {
 	}
 	c.step++
 	c.checkSums(t, 5)
-	if moves, err := c.shard.Assign(context.Background(), c.tiles, c.step, []ClusterStats{c.stats()}); err != nil || len(moves) > 0 {
+	if moves, err := c.shard.Assign(context.Background(), c.tiles, c.step, []ClusterStats{c.stats()}); err != nil ||
+		len(moves) > 0 {
 		t.Errorf("moves %v, %v", moves, err)
 	}
 }
@@ -354,7 +366,8 @@ func TestGraphRefusesMismatchedMoves(t *testing.T) {
 	if _, err := c.shard.Update(ctx, c.tiles[:1], c.step, good); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []labeling.Move{{Point: 0, From: to, To: from}, {Point: int32(c.n), From: from, To: to}, {Point: 0, From: int32(c.k), To: to}} {
+	for _, bad := range []labeling.Move{{Point: 0, From: to, To: from}, {Point: int32(c.n), From: from, To: to},
+		{Point: 0, From: int32(c.k), To: to}} {
 		if _, err := c.shard.Update(ctx, c.tiles, c.step, []labeling.Move{bad}); err == nil {
 			t.Errorf("other tiles were told %v, the first one %v", bad, good)
 		}
@@ -370,7 +383,8 @@ func TestGraphRefusesMismatchedMoves(t *testing.T) {
 			continue
 		}
 		full.moves[0] = labeling.Move{From: absent, To: 0}
-		if err := sums.applyChanges(full, []rowChange{{weight: 1, row: int32(r)}}, c.shard.workspaces.borrow()); !errors.Is(err, errMovesMismatch) {
+		if err := sums.applyChanges(full, []rowChange{{weight: 1, row: int32(r)}},
+			c.shard.workspaces.borrow()); !errors.Is(err, errMovesMismatch) {
 			t.Errorf("row %d lost a contributor that it does not have: %v", r, err)
 		}
 		return
@@ -382,7 +396,8 @@ func TestGraphRefusesMismatchedMoves(t *testing.T) {
 func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 	const n, k = 4000, 4000
 	source, operands := benchmarkGraph(t, n, 10, k)
-	s, labels := NewShard(source, 2), make([]int32, n)
+	s := NewShard(source, 2)
+	labels := make([]int32, n)
 	for i := range labels {
 		labels[i] = int32(i)
 	}
@@ -405,10 +420,12 @@ func TestLowestWithinLooksAtAllClusters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	var terms clusterTerms
 	for range 2000 {
-		stats, place := ClusterStats{}, make([]int32, rng.IntN(40))
+		stats := ClusterStats{}
+		place := make([]int32, rng.IntN(40))
 		for c := range place {
 			place[c] = int32(rng.IntN(2))
-			stats.Weight, stats.SelfAffinity, stats.Count = append(stats.Weight, 1), append(stats.SelfAffinity, float64(rng.IntN(6))), append(stats.Count, int32(rng.IntN(4)))
+			stats.Weight, stats.SelfAffinity, stats.Count = append(stats.Weight, 1), append(stats.SelfAffinity,
+				float64(rng.IntN(6))), append(stats.Count, int32(rng.IntN(4)))
 		}
 		terms.set(stats)
 		terms.sortBySquare()

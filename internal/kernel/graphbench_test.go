@@ -64,7 +64,8 @@ func newGraphBenchmark(b *testing.B) *graphBenchmark {
 	b.Helper()
 	const n = 200_000
 	source, operands := benchmarkGraph(b, n, 10, benchmarkClusters)
-	g := &graphBenchmark{Shard: NewShard(source, 2), labels: make([]int32, n), tiles: partition.AllTiles(n), rng: rand.New(rand.NewPCG(3, 3))}
+	g := &graphBenchmark{Shard: NewShard(source, 2), labels: make([]int32, n), tiles: partition.AllTiles(n),
+		rng: rand.New(rand.NewPCG(3, 3))}
 	if err := g.Build(context.Background(), g.tiles, true); err != nil {
 		b.Fatal(err)
 	}
@@ -122,7 +123,8 @@ func BenchmarkGraphDelta(b *testing.B) {
 
 func BenchmarkGraphAssign(b *testing.B) {
 	g := newGraphBenchmark(b)
-	stats := ClusterStats{Weight: make([]float64, benchmarkClusters), SelfAffinity: make([]float64, benchmarkClusters), Count: make([]int32, benchmarkClusters)}
+	stats := ClusterStats{Weight: make([]float64, benchmarkClusters), SelfAffinity: make([]float64, benchmarkClusters),
+		Count: make([]int32, benchmarkClusters)}
 	for i, c := range g.labels {
 		stats.Count[c]++
 		stats.Weight[c] += g.operands.Weights[i]

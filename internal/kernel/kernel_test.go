@@ -36,7 +36,8 @@ func TestPower(t *testing.T) {
 
 func TestInt128AgreesWithBig(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sum, want := Int128{}, new(big.Int)
+		sum := Int128{}
+		want := new(big.Int)
 		for range rapid.IntRange(0, 30).Draw(t, "terms") {
 			v := Int128{Lo: rapid.Uint64().Draw(t, "lo"), Hi: rapid.Int64Range(-1<<56, 1<<56).Draw(t, "hi")}
 			sum = sum.Add(v)
@@ -56,7 +57,8 @@ func TestInt128AgreesWithBig(t *testing.T) {
 // 2 bound <= 2^52 g, which the next finer grid would violate.
 func TestGridIsFinestThatIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		bound := math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "mantissa"), rapid.IntRange(-300, 300).Draw(t, "exponent"))
+		bound := math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "mantissa"),
+			rapid.IntRange(-300, 300).Draw(t, "exponent"))
 		g := GridFor(bound).Spacing()
 		if 2*bound > math.Ldexp(g, 52) || 2*bound < math.Ldexp(g, 50) {
 			t.Fatalf("grid %g for bound %g", g, bound)
@@ -87,7 +89,8 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 	case Adjacency:
 		var edges []dataset.Edge
 		for range 4 * n {
-			edges = append(edges, dataset.Edge{Source: int32(rng.IntN(n)), Target: int32(rng.IntN(n)), Weight: rng.Float64()})
+			edges = append(edges, dataset.Edge{Source: int32(rng.IntN(n)), Target: int32(rng.IntN(n)),
+				Weight: rng.Float64()})
 		}
 		g, err := dataset.NewGraph(n, edges)
 		if err != nil {
@@ -123,13 +126,16 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 	sparse := &Sparse{RowStart: make([]int64, n+1)}
 	dense := make([]float64, n*n)
 	for range n {
-		i, j, w := rng.IntN(n), rng.IntN(n), spec.Grid.Round(bound.RowSum*0.01*rng.NormFloat64())
+		i := rng.IntN(n)
+		j := rng.IntN(n)
+		w := spec.Grid.Round(bound.RowSum * 0.01 * rng.NormFloat64())
 		dense[i*n+j], dense[j*n+i] = w, w
 	}
 	for i := range n {
 		for j := range n {
 			if v := dense[i*n+j]; v != 0 {
-				sparse.Column, sparse.Value = append(sparse.Column, int32(j)), append(sparse.Value, v)
+				sparse.Column = append(sparse.Column, int32(j))
+				sparse.Value = append(sparse.Value, v)
 			}
 		}
 		sparse.RowStart[i+1] = int64(len(sparse.Column))
@@ -138,7 +144,8 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 	for i := range weights {
 		weights[i] = 0.5 + rng.Float64()
 	}
-	return &problem{data: data, bounds: bound, source: source, operands: Operands{K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
+	return &problem{data: data, bounds: bound, source: source,
+		operands: Operands{K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
 }
 
 func (p *problem) shard(t testing.TB, threads int) *Shard {
@@ -192,7 +199,8 @@ func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 	for seed := range uint64(6) {
 		for _, function := range functions {
 			p := newProblem(t, rand.New(rand.NewPCG(seed, uint64(function))), 70+int(seed)*13, 5, function)
-			delta, tiles := p.shard(t, 2), partition.AllTiles(p.n)
+			delta := p.shard(t, 2)
+			tiles := partition.AllTiles(p.n)
 			labels := p.labels()
 			if _, err := delta.Load(ctx, tiles, 1, labels); err != nil {
 				t.Fatal(err)
@@ -220,7 +228,8 @@ func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 				for number, tile := range full.tiles {
 					for r := range tile.rows.Len() {
 						for c := range int32(p.k) {
-							v, changed := tile.sums.of(r, c), delta.tiles[number].sums.of(r, c)
+							v := tile.sums.of(r, c)
+							changed := delta.tiles[number].sums.of(r, c)
 							if math.Float64bits(v) != math.Float64bits(changed) && v != 0 {
 								t.Fatalf("function %d: sums differ in tile %d", function, number)
 							}
@@ -236,7 +245,8 @@ func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 func TestStepsAreIdempotent(t *testing.T) {
 	ctx := context.Background()
 	p := newProblem(t, rand.New(rand.NewPCG(1, 1)), 100, 4, Gaussian)
-	s, tiles := p.shard(t, 2), partition.AllTiles(p.n)
+	s := p.shard(t, 2)
+	tiles := partition.AllTiles(p.n)
 	labels := make([]int32, p.n)
 	if _, err := s.Update(ctx, tiles, 0, nil); err != ErrNotReady {
 		t.Errorf("update before load: %v", err)
@@ -272,7 +282,8 @@ func TestEntriesAreSymmetricAndBounded(t *testing.T) {
 	for _, function := range functions {
 		p := newProblem(t, rand.New(rand.NewPCG(5, uint64(function))), 90, 3, function)
 		p.operands.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
-		s, tiles := p.shard(t, 1), partition.AllTiles(p.n)
+		s := p.shard(t, 1)
+		tiles := partition.AllTiles(p.n)
 		columns := make([][]float64, p.n)
 		for j := range p.n {
 			var err error
@@ -311,7 +322,8 @@ func TestEntriesAreSymmetricAndBounded(t *testing.T) {
 				want += columns[j][i] * x[j]
 			}
 			if diagonal[i] != columns[i][i] || math.Abs(y[i]-want) > 1e-9*(1+math.Abs(want)) {
-				t.Fatalf("function %d: row %d has diagonal %g, product %g (want %g)", function, i, diagonal[i], y[i], want)
+				t.Fatalf("function %d: row %d has diagonal %g, product %g (want %g)", function, i,
+					diagonal[i], y[i], want)
 			}
 		}
 	}
@@ -349,10 +361,13 @@ func TestWhatFloat32CannotHold(t *testing.T) {
 		"a value":        {MatrixSpec{Function: Linear}, dense(1, 2, 3, 1e40), 1, 1, " is 1e+40"},
 		"a sparse value": {MatrixSpec{Function: Linear}, sparse, 2, 8, " is 1e+40"},
 		"a square":       {MatrixSpec{Function: Linear}, dense(1, 2, 3, 1e30), 1, -1, " has the kernel value 1.0"},
-		"a bound":        {MatrixSpec{Function: Polynomial, Degree: 3, Gamma: 1, Coef0: -1}, dense(1, 2, 3, 1e20, 5, 6), 1, -1, " may have kernel values as large as "},
-		"a given value":  {MatrixSpec{Function: Given}, &dataset.Kernel{N: 2, Values: []float64{1, 1e40, 1e40, 1}}, 0, -1, " has the kernel value 1e+40 with row 1"},
+		"a bound": {MatrixSpec{Function: Polynomial, Degree: 3, Gamma: 1, Coef0: -1}, dense(1, 2, 3, 1e20, 5, 6),
+			1, -1, " may have kernel values as large as "},
+		"a given value": {MatrixSpec{Function: Given}, &dataset.Kernel{N: 2, Values: []float64{1, 1e40, 1e40, 1}}, 0,
+			-1, " has the kernel value 1e+40 with row 1"},
 	} {
-		c.spec.Rows, c.spec.Columns = c.data.Rows(), 2
+		c.spec.Rows = c.data.Rows()
+		c.spec.Columns = 2
 		_, err := FindBounds(c.spec, c.data)
 		f, _ := errors.AsType[*fault.Error](err)
 		if f == nil {
@@ -360,7 +375,8 @@ func TestWhatFloat32CannotHold(t *testing.T) {
 			continue
 		}
 		row, column, problem, _ := f.Problem()
-		if row != c.row || column != c.column || !strings.HasPrefix(problem, c.want) || !fault.Is(err, "OUT_OF_FLOAT32_RANGE") {
+		if row != c.row || column != c.column || !strings.HasPrefix(problem, c.want) ||
+			!fault.Is(err, "OUT_OF_FLOAT32_RANGE") {
 			t.Errorf("%s: row %d, column %d: %v", name, row, column, err)
 		}
 	}
@@ -369,7 +385,8 @@ func TestWhatFloat32CannotHold(t *testing.T) {
 // Units of the smallest numbers are finite too.
 func TestTinyWeightsAreSummedExactly(t *testing.T) {
 	const w = 1e-300
-	g := must(dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 3 * w}, {Source: 1, Target: 2, Weight: w}}))
+	g := must(dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 3 * w},
+		{Source: 1, Target: 2, Weight: w}}))
 	spec := MatrixSpec{Function: Adjacency, Rows: 3}
 	spec.Grid = GridFor(must(FindBounds(spec, g)).RowSum)
 	s := NewShard(must(NewSource(spec, g, nil)), 1)
@@ -387,7 +404,8 @@ func TestTinyWeightsAreSummedExactly(t *testing.T) {
 func TestAssignWithoutStats(t *testing.T) {
 	for _, function := range []Function{Gaussian, Adjacency} {
 		p := newProblem(t, rand.New(rand.NewPCG(1, 6)), 20, 3, function)
-		s, tiles := p.shard(t, 1), partition.AllTiles(p.n)
+		s := p.shard(t, 1)
+		tiles := partition.AllTiles(p.n)
 		must(s.Load(t.Context(), tiles, 1, p.labels()))
 		if moves := must(s.Assign(t.Context(), tiles, 1, nil)); len(moves) > 0 {
 			t.Errorf("function %v: %v", function, moves)
@@ -412,7 +430,8 @@ func BenchmarkFullSweep(b *testing.B) {
 	if err := s.Build(context.Background(), tiles, true); err != nil {
 		b.Fatal(err)
 	}
-	weights, labels := make([]float64, 4096), make([]int32, 4096)
+	weights := make([]float64, 4096)
+	labels := make([]int32, 4096)
 	for i := range weights {
 		weights[i], labels[i] = 1, int32(i%10)
 	}
@@ -436,7 +455,8 @@ func newBenchmark(b *testing.B, n, d int) *Source {
 	if err != nil {
 		b.Fatal(err)
 	}
-	source, err := NewSource(MatrixSpec{Function: Gaussian, Rho: 4, Rows: n, Columns: d, Grid: GridFor(float64(n))}, points, nil)
+	source, err := NewSource(MatrixSpec{Function: Gaussian, Rho: 4, Rows: n, Columns: d, Grid: GridFor(float64(n))},
+		points, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

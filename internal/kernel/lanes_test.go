@@ -17,7 +17,8 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		p := newProblem(t, rng, 60+rng.IntN(90), 2+rng.IntN(5), []Function{Gaussian, Linear, Polynomial}[seed%3])
-		tiles, k := partition.AllTiles(p.n), int32(p.k)
+		tiles := partition.AllTiles(p.n)
+		k := int32(p.k)
 		together := NewShard(p.source, 2)
 		if err := together.Build(ctx, tiles, seed%2 == 0); err != nil {
 			t.Fatal(err)
@@ -25,7 +26,8 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 		several := p.operands
 		several.Lanes = lanes
 		setOperands(t, together, several)
-		alone, labels := make([]*Shard, lanes), make([][]int32, lanes)
+		alone := make([]*Shard, lanes)
+		labels := make([][]int32, lanes)
 		var all []int32
 		for lane := range alone {
 			alone[lane], labels[lane] = p.shard(t, 1), p.labels()
@@ -46,7 +48,8 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 				own := randomMoves(rng, labels[lane], p.k, rng.Float64()*rng.Float64()*float64(rng.IntN(2)))
 				want[lane] = must(alone[lane].Update(ctx, tiles, step, own))
 				for _, m := range own {
-					moves = append(moves, labeling.Move{Point: m.Point, From: compound(m.From, int32(lane), k), To: compound(m.To, int32(lane), k)})
+					moves = append(moves, labeling.Move{Point: m.Point, From: compound(m.From, int32(lane), k),
+						To: compound(m.To, int32(lane), k)})
 				}
 			}
 			if step%2 == 0 { // some tiles first, as after the loss of a worker
@@ -64,7 +67,8 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 					own := must(alone[lane].Assign(ctx, tiles, step+1, []ClusterStats{stats}))
 					far = append(far, must(alone[lane].Farthest(ctx, tiles, step+1, []ClusterStats{stats}))...)
 					for _, m := range own {
-						nearer = append(nearer, labeling.Move{Point: m.Point, From: compound(m.From, int32(lane), k), To: compound(m.To, int32(lane), k)})
+						nearer = append(nearer, labeling.Move{Point: m.Point, From: compound(m.From, int32(lane), k),
+							To: compound(m.To, int32(lane), k)})
 					}
 					stats.Lane = lane
 					asked = append(asked, stats)
@@ -103,7 +107,8 @@ func randomMoves(rng *rand.Rand, labels []int32, k int, share float64) []labelin
 
 // randomStats are not those of any labels, which the formulas do not need.
 func randomStats(rng *rand.Rand, k int) ClusterStats {
-	s := ClusterStats{Sigma: float64(rng.IntN(2)) * rng.Float64(), Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}
+	s := ClusterStats{Sigma: float64(rng.IntN(2)) * rng.Float64(), Weight: make([]float64, k),
+		SelfAffinity: make([]float64, k), Count: make([]int32, k)}
 	for c := range k {
 		s.Weight[c], s.SelfAffinity[c], s.Count[c] = 1+rng.Float64(), rng.Float64(), int32(rng.IntN(4))
 	}
@@ -114,7 +119,8 @@ func randomStats(rng *rand.Rand, k int) ClusterStats {
 func TestLanesThatDoNotFitAreRefused(t *testing.T) {
 	ctx := context.Background()
 	p := newProblem(t, rand.New(rand.NewPCG(1, 2)), 40, 3, Gaussian)
-	s, tiles := p.shard(t, 1), partition.AllTiles(p.n)
+	s := p.shard(t, 1)
+	tiles := partition.AllTiles(p.n)
 	p.operands.Lanes = 2
 	setOperands(t, s, p.operands)
 	labels := make([]int32, 2*p.n)

@@ -104,7 +104,8 @@ func (s *Shard) makeBundles(ctx context.Context, x [][]float64) error {
 		for _, b := range s.bundles {
 			for from := rows.From; from < rows.To; from += rowsPerBlock {
 				to := min(from+rowsPerBlock, rows.To)
-				interleave(b.values[from*b.width:], b.width, x[b.first:b.first+b.count], partition.Range{From: from, To: to})
+				interleave(b.values[from*b.width:], b.width, x[b.first:b.first+b.count],
+					partition.Range{From: from, To: to})
 			}
 		}
 		return nil
@@ -182,7 +183,10 @@ func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
 	w := t.source.borrowWindow()
 	defer t.source.returnWindow(w)
 	p := &w.panel
-	p.sums, p.height, p.rows, p.pitch = parallel.Resized(p.sums, len(dst)*t.stride), t.stride, t.stride, t.stride
+	p.sums = parallel.Resized(p.sums, len(dst)*t.stride)
+	p.height = t.stride
+	p.rows = t.stride
+	p.pitch = t.stride
 	clear(p.sums)
 	if err := t.addProducts(p, t.source.allColumns(), x.bundles, w); err != nil {
 		return err
@@ -214,7 +218,8 @@ func (t *denseTile) addProducts(p *panel, columns []int32, bundles []bundle, w *
 		if err != nil {
 			return err
 		}
-		p.values, p.ahead = v.values[v.begin(0):], nil
+		p.values = v.values[v.begin(0):]
+		p.ahead = nil
 		if t.entries != nil {
 			p.ahead = t.entries[to*t.stride:]
 		}
@@ -235,7 +240,8 @@ func (r *routines) addPanel(p *panel, bundles []bundle) {
 
 // addProductsPortable implements routines.addProducts and addWideProducts.
 func addProductsPortable(p *panel, row int, b *bundle) {
-	x, sums := p.x(b), p.sumsOf(b, row, portableRows)
+	x := p.x(b)
+	sums := p.sumsOf(b, row, portableRows)
 	for v := range b.count {
 		sum := (*[portableRows]float64)(sums[v*p.height:])
 		s0, s1, s2, s3 := sum[0], sum[1], sum[2], sum[3]

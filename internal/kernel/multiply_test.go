@@ -98,7 +98,9 @@ func TestProductsAreChains(t *testing.T) {
 func TestPanelsAgreeBitForBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for range 100 {
-		height, columns, from := padded(1+rng.IntN(100)), 1+rng.IntN(columnsPerPanel), rng.IntN(3)
+		height := padded(1 + rng.IntN(100))
+		columns := 1 + rng.IntN(columnsPerPanel)
+		from := rng.IntN(3)
 		x := randomVectors(rng, 1+rng.IntN(40), from+columns)
 		values := make([]float32, columns*height)
 		for i := range values {
@@ -111,7 +113,8 @@ func TestPanelsAgreeBitForBit(t *testing.T) {
 			if err := s.makeBundles(context.Background(), x); err != nil {
 				t.Fatal(err)
 			}
-			p := &panel{sums: make([]float64, len(x)*height), height: height, rows: height, values: values, pitch: height, from: from, columns: columns, ahead: ahead}
+			p := &panel{sums: make([]float64, len(x)*height), height: height, rows: height, values: values,
+				pitch: height, from: from, columns: columns, ahead: ahead}
 			for i := range p.sums {
 				p.sums[i] = float64(i % 7)
 			}
@@ -134,7 +137,8 @@ func TestProductsRefuseOtherLengths(t *testing.T) {
 				t.Errorf("function %d: a vector of %d values has a product with 40 rows", function, length)
 			}
 		}
-		if products, err := s.Multiply(context.Background(), partition.AllTiles(40), nil); err != nil || len(products) != 0 {
+		if products, err := s.Multiply(context.Background(), partition.AllTiles(40), nil); err != nil ||
+			len(products) != 0 {
 			t.Errorf("function %d: no vectors have %d products, %v", function, len(products), err)
 		}
 	}

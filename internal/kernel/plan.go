@@ -37,7 +37,11 @@ func (p *plan) labelsOf(lane int) []int32 { return p.labels[lane*p.n : (lane+1)*
 // newPlan resets and returns the shard's plan, which invalidates the previous one.
 func (s *Shard) newPlan() *plan {
 	p := &s.plan
-	p.n, p.k, p.labels, p.moves, p.changes = s.source.Rows(), s.operands.K, s.labels, nil, nil
+	p.n = s.source.Rows()
+	p.k = s.operands.K
+	p.labels = s.labels
+	p.moves = nil
+	p.changes = nil
 	p.recompute = parallel.Resized(p.recompute, s.operands.lanes())
 	p.counts = parallel.Resized(p.counts, len(p.recompute))
 	clear(p.recompute)
@@ -60,7 +64,8 @@ func (s *Shard) planFullSweep() *plan {
 // planDenseDelta plans to update the sums of dense tiles by the points that moved. In lanes where recomputing is less
 // work, it plans that instead. Sums are exact, so both give the same bits.
 func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
-	p, shape := s.newPlan(), s.shape()
+	p := s.newPlan()
+	shape := s.shape()
 	for _, m := range moves {
 		p.counts[shape.Lane(m)]++
 	}
@@ -138,7 +143,8 @@ func (p *plan) sortEntries(paired bool) {
 		p.starts[key+1] += p.starts[key]
 	}
 	total := p.starts[len(p.starts)-1]
-	p.keys, p.places = parallel.Resized(p.keys, total), parallel.Resized(p.places, total)
+	p.keys = parallel.Resized(p.keys, total)
+	p.places = parallel.Resized(p.places, total)
 	p.forEachEntry(paired, func(key, column int32) {
 		at := p.starts[key]
 		p.keys[at], p.places[at] = key, p.place[column]-1
@@ -259,11 +265,15 @@ const partsPerThread = 4
 
 // gatherChanges lists the changes of the tiles that are not yet at the step. The moves are split into parts that run in
 // parallel: each part first counts its changes per tile, which determines where they go, and then writes them there.
-func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, moves []labeling.Move) (*rowChanges, error) {
+func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64,
+	moves []labeling.Move) (*rowChanges, error) {
 	c, n := &s.changes, s.source.Rows()
-	count, parts := partition.TileCount(n), min(partsPerThread*s.threads, len(moves))
+	count := partition.TileCount(n)
+	parts := min(partsPerThread*s.threads, len(moves))
 	c.tileRows = partition.TileRows(n)
-	c.wanted, c.next, c.start = parallel.Resized(c.wanted, count), parallel.Resized(c.next, parts*count), parallel.Resized(c.start, count+1)
+	c.wanted = parallel.Resized(c.wanted, count)
+	c.next = parallel.Resized(c.next, parts*count)
+	c.start = parallel.Resized(c.start, count+1)
 	clear(c.wanted)
 	clear(c.next)
 	for _, t := range tiles {

@@ -28,7 +28,8 @@ type pointSet struct {
 
 // newPointSet rounds points to float32, less the mean if there is one, and computes the norms of the rounded rows.
 func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
-	p := &pointSet{n: points.N, d: points.D, values: make([]float32, len(points.Values)), norms: make([]float64, points.N)}
+	p := &pointSet{n: points.N, d: points.D, values: make([]float32, len(points.Values)),
+		norms: make([]float64, points.N)}
 	for i := range p.n {
 		row := p.row(i)
 		for f, v := range points.Row(i) {
@@ -37,7 +38,8 @@ func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 			}
 			row[f] = float32(v)
 			if math.IsInf(float64(row[f]), 0) {
-				return nil, fault.InCell(i, f, "OUT_OF_FLOAT32_RANGE", " is %g, beyond what float32 holds; scale the data", v)
+				return nil, fault.InCell(i, f, "OUT_OF_FLOAT32_RANGE",
+					" is %g, beyond what float32 holds; scale the data", v)
 			}
 		}
 		norm := 0.0
@@ -55,7 +57,8 @@ func (p *pointSet) row(i int) []float32 { return p.values[i*p.d : (i+1)*p.d : (i
 func ColumnMeans(points *dataset.Points) []float64 {
 	mean := make([]float64, points.D)
 	points.EachColumns(func(from, to int) {
-		total, part := mean[from:to], make([]float64, to-from)
+		total := mean[from:to]
+		part := make([]float64, to-from)
 		for tile := range partition.TileCount(points.N) {
 			rows := partition.Tile(points.N, tile)
 			clear(part)
@@ -104,7 +107,8 @@ func newSparsePointSet(points *dataset.SparsePoints, mean []float64) (*pointSet,
 		for at := points.RowStart[i]; at < points.RowStart[i+1]; at++ {
 			v := float32(points.Value[at])
 			if math.IsInf(float64(v), 0) {
-				return nil, fault.InCell(i, int(points.Column[at]), "OUT_OF_FLOAT32_RANGE", " is %g, beyond what float32 holds; scale the data", points.Value[at])
+				return nil, fault.InCell(i, int(points.Column[at]), "OUT_OF_FLOAT32_RANGE",
+					" is %g, beyond what float32 holds; scale the data", points.Value[at])
 			}
 			p.values[at] = v
 			p.norms[i] += float64(v) * float64(v) // exact, fused or not
@@ -233,7 +237,9 @@ func GivenRows(k *dataset.Kernel) RowFetcher {
 // small whole numbers are, it returns the graph itself.
 func onGrid(spec MatrixSpec, g *dataset.Graph) *dataset.Graph {
 	c := spec.Grid.Rounder()
-	if spec.Scale == nil && !slices.ContainsFunc(g.Weight, func(w float64) bool { return math.Float64bits((w+c)-c) != math.Float64bits(w) }) {
+	if spec.Scale == nil && !slices.ContainsFunc(g.Weight, func(w float64) bool {
+		return math.Float64bits((w+c)-c) != math.Float64bits(w)
+	}) {
 		return g
 	}
 	weights := make([]float64, len(g.Weight))

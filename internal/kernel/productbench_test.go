@@ -25,7 +25,8 @@ func randomVectors(rng *rand.Rand, count, n int) [][]float64 {
 func BenchmarkDenseMultiply(b *testing.B) {
 	const n = 10_000
 	for _, stored := range []bool{true, false} {
-		s, tiles := NewShard(benchmarkPoints(b, n, 4), 2), partition.AllTiles(n)
+		s := NewShard(benchmarkPoints(b, n, 4), 2)
+		tiles := partition.AllTiles(n)
 		if err := s.Build(context.Background(), tiles, stored); err != nil {
 			panic(err)
 		}
@@ -47,7 +48,8 @@ func BenchmarkDenseMultiply(b *testing.B) {
 func BenchmarkGraphMultiply(b *testing.B) {
 	const n = 1_000_000
 	source, operands := benchmarkGraph(b, n, 10, 100)
-	s, tiles := NewShard(source, 2), partition.AllTiles(n)
+	s := NewShard(source, 2)
+	tiles := partition.AllTiles(n)
 	if err := s.Build(context.Background(), tiles, true); err != nil {
 		panic(err)
 	}
@@ -59,7 +61,8 @@ func BenchmarkGraphMultiply(b *testing.B) {
 			for b.Loop() {
 				must(s.Multiply(context.Background(), tiles, x))
 			}
-			b.ReportMetric(float64(vectors)*float64(len(source.graph.Column))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mproducts/s")
+			b.ReportMetric(float64(vectors)*float64(len(source.graph.Column))*float64(b.N)/b.Elapsed().Seconds()/1e6,
+				"Mproducts/s")
 		})
 	}
 }

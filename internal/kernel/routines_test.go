@@ -32,8 +32,10 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				for i := range p.count {
 					p.columns[i] = offset + rng.IntN(columnsPerPass)*rows
 				}
-				a, b := floats(10), floats(10)
-				a2, b2 := append([]float64(nil), a...), append([]float64(nil), b...)
+				a := floats(10)
+				b := floats(10)
+				a2 := append([]float64(nil), a...)
+				b2 := append([]float64(nil), b...)
 				reference.addColumns(a, p)
 				other.addColumns(a2, p)
 				same(t, "addColumns", a, a2)
@@ -46,7 +48,8 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				same(t, "moveColumns to", b, b2)
 
 				some := rng.IntN(rows + 1)
-				nearest, weights := floats(1), floats(1)
+				nearest := floats(1)
+				weights := floats(1)
 				if rng.IntN(2) == 0 {
 					b[rng.IntN(rows)], nearest[rng.IntN(rows)] = math.NaN(), math.Inf(1)
 				}
@@ -55,15 +58,20 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				other.distances(nearest2[:some], b, weights, 0.7, 1.3)
 				same(t, "distances", nearest, nearest2)
 
-				products, norms := floats(3), floats(9)
+				products := floats(3)
+				norms := floats(9)
 				if rng.IntN(4) == 0 {
 					products[rng.IntN(rows)] = -1e6 // far below the smallest float32
 				}
-				want, got := make([]float32, rows), make([]float32, rows+offset)[offset:]
-				normY, scale, rounder := 9*rng.Float64(), rng.Float64(), grid.Rounder()
+				want := make([]float32, rows)
+				got := make([]float32, rows+offset)[offset:]
+				normY := 9 * rng.Float64()
+				scale := rng.Float64()
+				rounder := grid.Rounder()
 				reference.gaussian(want, products, norms, normY, scale, rounder)
 				other.gaussian(got, products, norms, normY, scale, rounder)
-				halves, other16 := make([]uint16, rows), make([]uint16, rows+offset)[offset:]
+				halves := make([]uint16, rows)
+				other16 := make([]uint16, rows+offset)[offset:]
 				column := p.values[offset : offset+rows]
 				for i := range column {
 					column[i] *= float32(math.Ldexp(1, rng.IntN(40)-28)) // normal, subnormal, tiny
@@ -73,7 +81,8 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				if !slices.Equal(halves, other16) {
 					t.Fatal("toHalf differs")
 				}
-				back, back2 := make([]float32, rows), make([]float32, rows+offset)[offset:]
+				back := make([]float32, rows)
+				back2 := make([]float32, rows+offset)[offset:]
 				reference.fromHalf(back, halves, 2)
 				other.fromHalf(back2, other16, 2)
 				if !slices.Equal(back, back2) {
@@ -95,7 +104,8 @@ func TestProductsAgreeBitForBit(t *testing.T) {
 	for _, r := range availableRoutines() {
 		for range 100 {
 			features := 1 + rng.IntN(40)
-			rows, columns := make([]float64, features*r.blockRows), make([]float64, features*r.blockColumns)
+			rows := make([]float64, features*r.blockRows)
+			columns := make([]float64, features*r.blockColumns)
 			for i := range rows {
 				rows[i] = float64(float32(rng.NormFloat64()))
 			}
@@ -148,7 +158,8 @@ func TestPackedPointsLieFeatureByFeature(t *testing.T) {
 							want = float64(p.row(p.n - 1 - point)[f])
 						}
 						if got != want {
-							t.Fatalf("%s, %d lanes: feature %d of point %d is %v, want %v", r.name, lanes, f, point, got, want)
+							t.Fatalf("%s, %d lanes: feature %d of point %d is %v, want %v", r.name, lanes, f,
+								point, got, want)
 						}
 					}
 				}
@@ -162,7 +173,8 @@ func TestTransposeTurnsSquares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for _, r := range availableRoutines() {
 		for range 100 {
-			squares, offset := 1+rng.IntN(4), rng.IntN(2)
+			squares := 1 + rng.IntN(4)
+			offset := rng.IntN(2)
 			height, width := squares*transposeStep, transposeStep*(1+rng.IntN(3))
 			src := make([]float32, height*width)
 			for i := range src {

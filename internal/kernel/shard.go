@@ -249,7 +249,8 @@ func startsOf(tiles []*tile) []int {
 }
 
 // perRow computes one value per row of the given tiles. compute receives a zeroed, padded buffer.
-func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile, dst []float64) error) ([]float64, error) {
+func (s *Shard) perRow(ctx context.Context, numbers []int,
+	compute func(t *tile, dst []float64) error) ([]float64, error) {
 	values, err := s.listsPerRow(ctx, numbers, 1, func(t *tile, _ int, dst []float64) error { return compute(t, dst) })
 	if err != nil {
 		return nil, err
@@ -259,7 +260,8 @@ func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile,
 
 // listsPerRow computes several lists with one value per row of the given tiles. compute receives a zeroed, padded
 // buffer.
-func (s *Shard) listsPerRow(ctx context.Context, numbers []int, lists int, compute func(t *tile, list int, dst []float64) error) ([][]float64, error) {
+func (s *Shard) listsPerRow(ctx context.Context, numbers []int, lists int,
+	compute func(t *tile, list int, dst []float64) error) ([][]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err

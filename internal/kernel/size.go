@@ -95,5 +95,6 @@ func FeatureBytes(n, columns, landmarks, rank int) int64 {
 // FeatureThreadBytes returns the working memory of each thread that computes features: FeatureRows points and some
 // landmarks in float64, their products, the entries computed from them, and the features.
 func FeatureThreadBytes(columns, rank int) int64 {
-	return 8*int64(columns)*(FeatureRows+columnsPerFill) + (8+4)*columnsPerFill*FeatureRows + 16*FeatureRows + 8*int64(rank)*FeatureRows
+	return 8*int64(columns)*(FeatureRows+columnsPerFill) + (8+4)*columnsPerFill*FeatureRows + 16*FeatureRows +
+		8*int64(rank)*FeatureRows
 }

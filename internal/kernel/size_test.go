@@ -13,14 +13,16 @@ import (
 // workedShard is a shard that was asked for everything, with moves of all points.
 func workedShard(t *testing.T, p *problem, stored bool, lanes, threads int) *Shard {
 	t.Helper()
-	ctx, tiles := context.Background(), partition.AllTiles(p.n)
+	ctx := context.Background()
+	tiles := partition.AllTiles(p.n)
 	s := NewShard(p.source, threads)
 	if err := s.Build(ctx, tiles, stored); err != nil {
 		panic(err)
 	}
 	p.operands.Lanes = lanes
 	setOperands(t, s, p.operands)
-	labels, stats := make([]int32, lanes*p.n), make([]ClusterStats, lanes)
+	labels := make([]int32, lanes*p.n)
+	stats := make([]ClusterStats, lanes)
 	var moves []labeling.Move
 	for at := range labels {
 		lane := at / p.n
@@ -29,7 +31,8 @@ func workedShard(t *testing.T, p *problem, stored bool, lanes, threads int) *Sha
 			moves = append(moves, labeling.Move{Point: int32(at % p.n), From: labels[at], To: labels[at] + 1})
 		}
 		// Every point is as far as can be from its cluster, so that all of them move.
-		stats[lane] = ClusterStats{Lane: lane, Weight: make([]float64, p.k), SelfAffinity: make([]float64, p.k), Count: make([]int32, p.k)}
+		stats[lane] = ClusterStats{Lane: lane, Weight: make([]float64, p.k), SelfAffinity: make([]float64, p.k),
+			Count: make([]int32, p.k)}
 		for c := range p.k {
 			stats[lane].Weight[c], stats[lane].Count[c] = 1, 2
 		}
@@ -75,7 +78,8 @@ func TestTileSizeIsWhatTilesTake(t *testing.T) {
 		n, lanes     int
 		half, stored bool
 	}{
-		{Gaussian, 1100, 1, false, true}, {Gaussian, 1100, 3, false, false}, {Linear, 300, 2, true, true}, {Adjacency, 1100, 1, false, true},
+		{Gaussian, 1100, 1, false, true}, {Gaussian, 1100, 3, false, false}, {Linear, 300, 2, true, true},
+		{Adjacency, 1100, 1, false, true},
 	} {
 		p := newProblem(t, rand.New(rand.NewPCG(3, 9)), c.n, 5, c.function)
 		if c.half {
@@ -92,10 +96,13 @@ func TestTileSizeIsWhatTilesTake(t *testing.T) {
 				exact = 0 // the sums of all tiles are part of SharedBytes
 			}
 			if len(tile.moves) != c.lanes*tile.rows.Len() {
-				t.Fatalf("%+v: %d moves of %d rows in %d lanes: nothing is tested", c, len(tile.moves), tile.rows.Len(), c.lanes)
+				t.Fatalf("%+v: %d moves of %d rows in %d lanes: nothing is tested", c, len(tile.moves),
+					tile.rows.Len(), c.lanes)
 			}
-			if tile.stride == tile.rows.Len() && planned < exact+rest || planned > exact+int64(tile.stride)*int64(tileRowBytes+c.lanes*tileLaneRowBytes) {
-				t.Errorf("%+v: tile %d takes %d bytes for entries and sums and %d beside them; planned are %d", c, number, exact, rest, planned)
+			if tile.stride == tile.rows.Len() && planned < exact+rest ||
+				planned > exact+int64(tile.stride)*int64(tileRowBytes+c.lanes*tileLaneRowBytes) {
+				t.Errorf("%+v: tile %d takes %d bytes for entries and sums and %d beside them; planned are %d", c,
+					number, exact, rest, planned)
 			}
 		}
 	}
@@ -117,9 +124,12 @@ func TestSharedAndThreadBytes(t *testing.T) {
 	w := s.workspaces.Idle[0]
 	maker := w.window.maker
 	clusters := 16*len(w.self) + 4*len(w.place)
-	fill := 8*(len(maker.rows.values)+len(maker.columns.values)+len(maker.products)+len(maker.norms)+maker.tile.Len()) + 4*len(w.window.values)
-	if got := spec.ThreadBytes(k, lanes) - k*lanes*threadClusterBytes; got != int64(fill) || clusters > k*lanes*threadClusterBytes {
-		t.Errorf("%d bytes are planned for a thread's columns, %d for its clusters; they take %d and %d", got, k*lanes*threadClusterBytes, fill, clusters)
+	fill := 8*(len(maker.rows.values)+len(maker.columns.values)+len(maker.products)+len(maker.norms)+maker.tile.Len()) +
+		4*len(w.window.values)
+	if got := spec.ThreadBytes(k, lanes) - k*lanes*threadClusterBytes; got != int64(fill) ||
+		clusters > k*lanes*threadClusterBytes {
+		t.Errorf("%d bytes are planned for a thread's columns, %d for its clusters; they take %d and %d", got,
+			k*lanes*threadClusterBytes, fill, clusters)
 	}
 	vectors := make([][]float64, 3)
 	for v := range vectors {
@@ -144,7 +154,8 @@ func TestSharedBytesOfGraphs(t *testing.T) {
 		planned := p.source.spec.SharedBytes(k, entries) - sharedRowBytes*int64(p.n)
 		weights := 8 * int64(len(p.source.graph.Weight))
 		if taken := weights + sums + 16*int64(len(s.changes.list)); planned < taken || planned > 2*taken {
-			t.Errorf("k = %d: %d bytes are planned; weights take %d, sums %d, %d changes 16 each", k, planned, weights, sums, len(s.changes.list))
+			t.Errorf("k = %d: %d bytes are planned; weights take %d, sums %d, %d changes 16 each", k, planned, weights,
+				sums, len(s.changes.list))
 		}
 	}
 }

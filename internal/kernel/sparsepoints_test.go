@@ -15,7 +15,8 @@ import (
 // have a direction.
 func sparseAndDense(t testing.TB, rng *rand.Rand, n, d int, directions bool) (*dataset.SparsePoints, *dataset.Points) {
 	t.Helper()
-	values, starts := make([]float64, n*d), []int64{0}
+	values := make([]float64, n*d)
+	starts := []int64{0}
 	var columns []int32
 	var stored []float64
 	for i := range n {
@@ -23,7 +24,8 @@ func sparseAndDense(t testing.TB, rng *rand.Rand, n, d int, directions bool) (*d
 			if f%3 > 0 && rng.IntN(8) == 0 || directions && f == i%d {
 				v := float64(rng.IntN(9)) - 3.5 + rng.Float64()
 				values[i*d+f] = v
-				columns, stored = append(columns, int32(f)), append(stored, v)
+				columns = append(columns, int32(f))
+				stored = append(stored, v)
 			}
 		}
 		starts = append(starts, int64(len(columns)))
@@ -54,7 +56,8 @@ func columnsOf(t testing.TB, spec MatrixSpec, data dataset.Dataset, stored bool)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, tiles := NewShard(source, 2), partition.AllTiles(spec.Rows)
+	s := NewShard(source, 2)
+	tiles := partition.AllTiles(spec.Rows)
 	if err := s.Build(context.Background(), tiles, stored); err != nil {
 		panic(err)
 	}
@@ -77,9 +80,11 @@ func TestSparsePointsHaveTheBitsOfDenseOnes(t *testing.T) {
 	for f := Linear; f <= Cosine; f++ {
 		for seed := range uint64(4) {
 			rng := rand.New(rand.NewPCG(seed, uint64(f)))
-			n, d := 1+rng.IntN(400), 1+rng.IntN(60)
+			n := 1 + rng.IntN(400)
+			d := 1 + rng.IntN(60)
 			sparse, dense := sparseAndDense(t, rng, n, d, f.directional())
-			spec := MatrixSpec{Function: f, Rho: 2.5, Gamma: 0.1, Coef0: 0.5, Degree: 3, Rows: n, Columns: d, ZeroDiagonal: seed == 2}
+			spec := MatrixSpec{Function: f, Rho: 2.5, Gamma: 0.1, Coef0: 0.5, Degree: 3, Rows: n, Columns: d,
+				ZeroDiagonal: seed == 2}
 			if seed%2 == 1 {
 				spec.Scale = make([]float64, n)
 				for i := range spec.Scale {
@@ -108,7 +113,8 @@ func TestSparsePointsOfManyColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := MatrixSpec{Function: Linear, Rows: 3, Columns: d, Entries: 3}
-	if got, want := columnsOf(t, spec, points, true)[2:], []float64{5, 6, 0, 6, 9, 0, 0, 0, 0}; !slices.Equal(got, want) {
+	if got, want := columnsOf(t, spec, points, true)[2:], []float64{5, 6, 0, 6, 9, 0, 0, 0,
+		0}; !slices.Equal(got, want) {
 		t.Errorf("entries %v, want %v", got, want)
 	}
 	if shared, thread := spec.SharedBytes(2, 0), spec.ThreadBytes(2, 1); max(shared, thread) > 1<<20 {
@@ -118,7 +124,8 @@ func TestSparsePointsOfManyColumns(t *testing.T) {
 	if _, err := NewSource(spec, points, nil); !fault.Is(err, "OUT_OF_FLOAT32_RANGE") {
 		t.Errorf("a value of 1e60: %v", err)
 	}
-	if _, err := NewSource(MatrixSpec{Function: Gaussian, Rows: 3, Columns: d, Mean: []float64{1}}, points, nil); err == nil {
+	if _, err := NewSource(MatrixSpec{Function: Gaussian, Rows: 3, Columns: d, Mean: []float64{1}}, points,
+		nil); err == nil {
 		t.Error("sparse points were centered")
 	}
 }
@@ -133,14 +140,16 @@ func TestBytesOfSparsePoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	points := source.points
-	taken := int64(4*len(points.values) + 4*len(points.sparse.column) + 8*len(points.sparse.start) + 8*len(points.norms) + 4*len(source.columns))
+	taken := int64(4*len(points.values) + 4*len(points.sparse.column) + 8*len(points.sparse.start) +
+		8*len(points.norms) + 4*len(source.columns))
 	numbering := int64(4 * len(points.values)) // a copy of the features
 	if planned := spec.SharedBytes(k, 0); planned < taken+numbering || planned > taken+numbering+24*n {
 		t.Errorf("%d bytes are planned, %d are taken and %d for the numbering", planned, taken, numbering)
 	}
 	w := source.borrowWindow()
 	maker := w.entryMakerFor(source.newTile(0))
-	if err := maker.fill(0, source.allColumns()[:columnsPerFill], make([]float32, columnsPerFill*maker.stride)); err != nil {
+	if err := maker.fill(0, source.allColumns()[:columnsPerFill],
+		make([]float32, columnsPerFill*maker.stride)); err != nil {
 		t.Fatal(err)
 	}
 	threads := int64(8 * (len(maker.features) + len(maker.products) + len(maker.norms) + len(maker.values)))

@@ -22,7 +22,9 @@ func TestStorageChangesNoBit(t *testing.T) {
 			if n == 90 { // half precision is a different matrix, but again the same one stored or not
 				p.source.spec.HalfScale = p.bounds.HalfScale()
 			}
-			stored, free, tiles := p.shard(t, 2), NewShard(p.source, 2), partition.AllTiles(p.n)
+			stored := p.shard(t, 2)
+			free := NewShard(p.source, 2)
+			tiles := partition.AllTiles(p.n)
 			if err := free.Build(ctx, tiles, false); err != nil {
 				t.Fatal(err)
 			}
@@ -35,7 +37,8 @@ func TestStorageChangesNoBit(t *testing.T) {
 			for i := range x {
 				x[i] = p.rng.NormFloat64()
 			}
-			stats := ClusterStats{Weight: []float64{3, 4, 5, 6}, SelfAffinity: []float64{1, 2, 3, 4}, Count: []int32{3, 4, 5, 6}}
+			stats := ClusterStats{Weight: []float64{3, 4, 5, 6}, SelfAffinity: []float64{1, 2, 3, 4},
+				Count: []int32{3, 4, 5, 6}}
 			compare := func(what string, run func(*Shard) (any, error), equal func(a, b any) bool) {
 				t.Helper()
 				want, err := run(stored)
@@ -53,7 +56,8 @@ func TestStorageChangesNoBit(t *testing.T) {
 			compare("column sum", func(s *Shard) (any, error) { return columnSum(s, tiles, []int32{0, 3, 9}) }, floats)
 			compare("product", func(s *Shard) (any, error) { return product(s, tiles, x) }, floats)
 			compare("load", func(s *Shard) (any, error) { return s.Load(ctx, tiles, 1, labels) }, sums)
-			moves := []labeling.Move{{Point: 2, From: labels[2], To: 1}, {Point: 7, From: labels[7], To: 3}, {Point: 8, From: labels[8], To: -1}}
+			moves := []labeling.Move{{Point: 2, From: labels[2], To: 1}, {Point: 7, From: labels[7], To: 3},
+				{Point: 8, From: labels[8], To: -1}}
 			compare("update", func(s *Shard) (any, error) { return s.Update(ctx, tiles, 1, moves) }, sums)
 			compare("assign", func(s *Shard) (any, error) { return s.Assign(ctx, tiles, 2, []ClusterStats{stats}) },
 				func(a, b any) bool { return slices.Equal(a.([]labeling.Move), b.([]labeling.Move)) })
@@ -65,7 +69,9 @@ func TestStorageChangesNoBit(t *testing.T) {
 				t.Fatal(err)
 			}
 			back := []labeling.Move{{Point: 2, From: 1, To: 0}}
-			compare("update after changing over", func(s *Shard) (any, error) { return s.Update(ctx, tiles, 2, back) }, sums)
+			compare("update after changing over", func(s *Shard) (any, error) {
+				return s.Update(ctx, tiles, 2, back)
+			}, sums)
 		}
 	}
 }
@@ -88,7 +94,8 @@ func TestHalfPrecision(t *testing.T) {
 			continue
 		}
 		h := toHalf(v)
-		below, above := math.Abs(float64(fromHalf(h)-v)), math.Inf(1)
+		below := math.Abs(float64(fromHalf(h) - v))
+		above := math.Inf(1)
 		if h > 0 {
 			above = math.Abs(float64(fromHalf(h-1) - v))
 		}
@@ -107,7 +114,8 @@ func TestHalfPrecisionError(t *testing.T) {
 	ctx := context.Background()
 	for _, function := range []Function{Linear, Gaussian, Polynomial} {
 		p := newProblem(t, rand.New(rand.NewPCG(9, uint64(function))), 200, 3, function)
-		full, tiles := p.shard(t, 1), partition.AllTiles(p.n)
+		full := p.shard(t, 1)
+		tiles := partition.AllTiles(p.n)
 		spec := p.source.spec
 		spec.HalfScale = p.bounds.HalfScale()
 		source, err := NewSource(spec, p.data, nil)
@@ -131,7 +139,8 @@ func TestHalfPrecisionError(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range want {
-				if math.Abs(got[i]-want[i]) > max(0x1p-11*math.Abs(want[i]), 0x1p-38*p.bounds.Entry) || got[i] != spec.Grid.Round(got[i]) {
+				if math.Abs(got[i]-want[i]) > max(0x1p-11*math.Abs(want[i]), 0x1p-38*p.bounds.Entry) ||
+					got[i] != spec.Grid.Round(got[i]) {
 					t.Fatalf("function %d: entry (%d,%d) is %v instead of %v", function, i, j, got[i], want[i])
 				}
 			}
@@ -148,7 +157,8 @@ func TestBuildOrderChangesNoBit(t *testing.T) {
 			p.source.spec.HalfScale = p.bounds.HalfScale()
 		}
 		tiles := partition.AllTiles(p.n)
-		together, oneByOne := p.shard(t, 2), NewShard(p.source, 1)
+		together := p.shard(t, 2)
+		oneByOne := NewShard(p.source, 1)
 		for at := range tiles {
 			number := tiles[(at*5+3)%len(tiles)]
 			if err := oneByOne.Build(ctx, []int{number}, true); err != nil {
@@ -193,7 +203,8 @@ func TestHalfPrecisionOfTinyEntries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shard, tiles := NewShard(source, 1), partition.AllTiles(n)
+		shard := NewShard(source, 1)
+		tiles := partition.AllTiles(n)
 		if err := shard.Build(ctx, tiles, true); err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,8 @@ func (a *assignment) part(r int, c int32, sum float64) float64 {
 // tolerance returns how far above the smallest distance of row r another distance may be and still count as a tie.
 func (a *assignment) tolerance(r int) float64 {
 	weight := a.weights[r]
-	return float64(tieTolerance * (math.Abs(a.terms.shifted(a.diagonal[r], weight))/float64(weight*weight) + a.terms.maxSquare))
+	return float64(tieTolerance * (math.Abs(a.terms.shifted(a.diagonal[r], weight))/float64(weight*weight) +
+		a.terms.maxSquare))
 }
 
 func (a *assignment) move(r int, to int32) labeling.Move {
@@ -68,7 +69,8 @@ type denseSums struct {
 }
 
 func (t *denseTile) newSums(a *Operands) rowSums {
-	return &denseSums{rows: t.rows, k: a.K, stride: t.stride, sparse: a.Sparse, values: make([]float64, t.stride*a.clusters()), routines: &t.source.routines}
+	return &denseSums{rows: t.rows, k: a.K, stride: t.stride, sparse: a.Sparse,
+		values: make([]float64, t.stride*a.clusters()), routines: &t.source.routines}
 }
 
 func (s *denseSums) of(r int, c int32) float64 { return s.values[int(c)*s.stride+r] }

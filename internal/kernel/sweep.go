@@ -115,7 +115,8 @@ func (s *Shard) sweepOne(t *tile) error {
 	}
 	// Entries are a multiple of 2^grid. Two factors make it 1, because one alone may be beyond float64.
 	up := -int(s.source.spec.Grid)
-	half, rest := math.Ldexp(1, up/2), math.Ldexp(1, up-up/2)
+	half := math.Ldexp(1, up/2)
+	rest := math.Ldexp(1, up-up/2)
 	for lane := range s.operands.lanes() {
 		own := t.own[lane*t.rows.Len():]
 		for r, c := range p.labelsOf(lane)[t.rows.From:t.rows.To] {
@@ -147,7 +148,9 @@ type clusterTerms struct {
 // set computes the terms from stats, reusing buffers. It keeps stats.Weight.
 func (terms *clusterTerms) set(stats ClusterStats) {
 	terms.sigma, terms.weight = stats.Sigma, stats.Weight
-	terms.square, terms.nonEmpty, terms.maxSquare = parallel.Resized(terms.square, len(stats.Weight)), terms.nonEmpty[:0], 0
+	terms.square = parallel.Resized(terms.square, len(stats.Weight))
+	terms.nonEmpty = terms.nonEmpty[:0]
+	terms.maxSquare = 0
 	for c, weight := range stats.Weight {
 		if stats.Count[c] == 0 {
 			terms.square[c] = math.Inf(1)

@@ -36,7 +36,8 @@ func (ws *workspaces) reset(k int) {
 func (ws *workspaces) borrow() *workspace {
 	w := ws.Borrow()
 	if w.self == nil {
-		w.self, w.place = make([]Int128, ws.k), make([]int32, ws.k)
+		w.self = make([]Int128, ws.k)
+		w.place = make([]int32, ws.k)
 	}
 	return w
 }

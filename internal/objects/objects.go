@@ -18,7 +18,8 @@ import (
 // URI names objects: one, those that match a pattern, or those in a folder.
 type URI struct {
 	Scheme, Bucket string
-	Key            string // with * for any characters but /; ends with / for a folder, and is empty for that of the bucket
+	// with * for any characters but /; ends with / for a folder, and is empty for that of the bucket
+	Key string
 }
 
 // maxURI limits the length of a URI, in bytes; keys of S3 and GCS have at most 1,024.
@@ -135,7 +136,8 @@ const anyBucket = "*"
 func ParseRule(text string) (Rule, error) {
 	bad := func(why string) (Rule, error) {
 		return Rule{}, fault.Invalid("INVALID_CONFIG",
-			"--import-allow %q %s; use ROLE=s3://BUCKET/PREFIX/ or user:NAME=s3://BUCKET/PREFIX/, with gs:// as well", text, why)
+			"--import-allow %q %s; use ROLE=s3://BUCKET/PREFIX/ or user:NAME=s3://BUCKET/PREFIX/, with gs:// as well",
+			text, why)
 	}
 	who, where, found := strings.Cut(text, "=")
 	if !found {

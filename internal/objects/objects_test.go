@@ -9,16 +9,20 @@ import (
 )
 
 func TestURIs(t *testing.T) {
-	for _, good := range []string{"s3://bucket/key.csv", "gs://my-bucket.v2/a/b/*.parquet", "s3://bucket/", "s3://bucket/folder/", "s3://bucket/%2e%2e/x", "s3://bucket/a..b", "s3://bucket/*/part-*.csv"} {
+	for _, good := range []string{"s3://bucket/key.csv", "gs://my-bucket.v2/a/b/*.parquet", "s3://bucket/",
+		"s3://bucket/folder/", "s3://bucket/%2e%2e/x", "s3://bucket/a..b", "s3://bucket/*/part-*.csv"} {
 		u, err := Parse(good)
 		if err != nil || u.String() != good {
 			t.Errorf("%s is read as %s, %v", good, u, err)
 		}
 	}
 	for _, bad := range []string{
-		"", "file.csv", "/etc/passwd", "file:///etc/passwd", "mem://x", "http://host/x", "S3://bucket/x", "s3:/bucket/x", "s3://", "s3:///x", "s3://b",
-		"s3://user:secret@bucket/x", "s3://bucket:80/x", "s3://Bucket/x", "s3://buck*et/x", "s3://bucket?endpoint=http://169.254.169.254/", "s3://bucket/x?endpoint=http://evil", "s3://bucket/x#y",
-		"s3://bucket/../other/x", "s3://bucket/a/./x", "s3://bucket/a//x", "s3://bucket//x", "s3://bucket/a/..", "s3://bucket/..", "s3://bucket/a\\..\\b", "s3://bucket/a\nb", "s3://bucket/\xff",
+		"", "file.csv", "/etc/passwd", "file:///etc/passwd", "mem://x", "http://host/x", "S3://bucket/x",
+		"s3:/bucket/x", "s3://", "s3:///x", "s3://b",
+		"s3://user:secret@bucket/x", "s3://bucket:80/x", "s3://Bucket/x", "s3://buck*et/x",
+		"s3://bucket?endpoint=http://169.254.169.254/", "s3://bucket/x?endpoint=http://evil", "s3://bucket/x#y",
+		"s3://bucket/../other/x", "s3://bucket/a/./x", "s3://bucket/a//x", "s3://bucket//x", "s3://bucket/a/..",
+		"s3://bucket/..", "s3://bucket/a\\..\\b", "s3://bucket/a\nb", "s3://bucket/\xff",
 		"s3://bucket/**/x", "s3://127.0.0.1%00/x", "s3://bucket/" + strings.Repeat("x", 2000),
 	} {
 		if u, err := Parse(bad); !fault.Is(err, "BAD_URI") {
@@ -71,8 +75,11 @@ func rulesOf(t *testing.T, texts ...string) []Rule {
 }
 
 func TestRules(t *testing.T) {
-	rules := rulesOf(t, "submitter=s3://data/shared/?region=eu-west-1&endpoint=http://minio:9000", "submitter=s3://data/one.csv", "admin=s3://data", "user:ann=gs://ann/home", "admin=gs://*")
-	ann, bob, admin := identity.Caller{Name: "ann", Role: identity.Submitter}, identity.Caller{Name: "bob", Role: identity.Submitter}, identity.Local()
+	rules := rulesOf(t, "submitter=s3://data/shared/?region=eu-west-1&endpoint=http://minio:9000",
+		"submitter=s3://data/one.csv", "admin=s3://data", "user:ann=gs://ann/home", "admin=gs://*")
+	ann := identity.Caller{Name: "ann", Role: identity.Submitter}
+	bob := identity.Caller{Name: "bob", Role: identity.Submitter}
+	admin := identity.Local()
 	for _, c := range []struct {
 		caller identity.Caller
 		uri    string
@@ -108,16 +115,20 @@ func TestRules(t *testing.T) {
 		switch {
 		case c.opens == "" && !fault.Is(err, "IMPORT_NOT_ALLOWED"):
 			t.Errorf("%v may read %s: %v", c.caller, u, err)
-		case c.opens == "" && c.caller == bob && !strings.Contains(err.Error(), "you may import from s3://data/shared/, s3://data/one.csv;"):
+		case c.opens == "" && c.caller == bob &&
+			!strings.Contains(err.Error(), "you may import from s3://data/shared/, s3://data/one.csv;"):
 			t.Errorf("the error does not list what is allowed, or more: %v", err)
 		case c.opens != "" && (err != nil || r.Address(u) != c.opens):
 			t.Errorf("%v reads %s by %s, %v", c.caller, u, r.Address(u), err)
 		}
 	}
-	if _, err := Allow(nil, admin, URI{"s3", "data", "x"}); err == nil || !strings.Contains(err.Error(), "you may import nothing") {
+	if _, err := Allow(nil, admin, URI{"s3", "data", "x"}); err == nil ||
+		!strings.Contains(err.Error(), "you may import nothing") {
 		t.Errorf("without rules: %v", err)
 	}
-	for _, bad := range []string{"", "s3://bucket/", "submitter", "submitter=", "reader=s3://bucket/", "worker=s3://bucket/", "root=s3://bucket/", "user:=s3://bucket/", "admin=file:///", "admin=s3://", "admin=s3://bucket/../x", "admin=s3://bucket/*/x", "admin=s3://*/x", "admin=s3://bucket?%zz"} {
+	for _, bad := range []string{"", "s3://bucket/", "submitter", "submitter=", "reader=s3://bucket/",
+		"worker=s3://bucket/", "root=s3://bucket/", "user:=s3://bucket/", "admin=file:///", "admin=s3://",
+		"admin=s3://bucket/../x", "admin=s3://bucket/*/x", "admin=s3://*/x", "admin=s3://bucket?%zz"} {
 		if r, err := ParseRule(bad); !fault.Is(err, "INVALID_CONFIG") {
 			t.Errorf("%q is read as %v, %v", bad, r, err)
 		}
@@ -126,7 +137,8 @@ func TestRules(t *testing.T) {
 
 // Whatever a caller asks for, the keys that it names are within what is allowed.
 func FuzzAllow(f *testing.F) {
-	for _, seed := range []string{"s3://data/shared/*.csv", "s3://data/shared/../x", "s3://data/*", "s3://data/shared?x=y", "gs://data/shared/"} {
+	for _, seed := range []string{"s3://data/shared/*.csv", "s3://data/shared/../x", "s3://data/*",
+		"s3://data/shared?x=y", "gs://data/shared/"} {
 		f.Add(seed, "shared/x.csv")
 	}
 	r, err := ParseRule("submitter=s3://data/shared/")
@@ -147,7 +159,9 @@ func FuzzAllow(f *testing.F) {
 		if u.IsOne() {
 			key = u.Key
 		}
-		if (u.IsOne() || u.Names(key)) && (u.Scheme != "s3" || u.Bucket != "data" || !strings.HasPrefix(key, "shared/") || !strings.HasPrefix(key, u.Beginning())) {
+		if (u.IsOne() || u.Names(key)) &&
+			(u.Scheme != "s3" || u.Bucket != "data" || !strings.HasPrefix(key, "shared/") ||
+				!strings.HasPrefix(key, u.Beginning())) {
 			t.Fatalf("%q reads %q", uri, key)
 		}
 	})

@@ -36,8 +36,9 @@ func listenAdmin(address string, insecure bool, metrics prometheus.Gatherer, log
 		return nil, fault.Invalid("ADMIN_ADDRESS_INVALID", "the admin address %q is not of the form HOST:PORT", address)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) && !insecure {
-		return nil, fault.Invalid("ADMIN_NOT_LOOPBACK", "other machines reach the admin address %s, but it has neither encryption nor authentication; "+
-			"use 127.0.0.1:PORT, or allow it with --admin-insecure", address)
+		return nil, fault.Invalid("ADMIN_NOT_LOOPBACK",
+			"other machines reach the admin address %s, but it has neither encryption nor authentication; "+
+				"use 127.0.0.1:PORT, or allow it with --admin-insecure", address)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -63,7 +64,8 @@ func listenAdmin(address string, insecure bool, metrics prometheus.Gatherer, log
 func (a *admin) handler(metrics prometheus.Gatherer, log hclog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
-		ErrorLog: log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Warn}), MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
+		ErrorLog: log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Warn}), MaxRequestsInFlight: 4,
+		Timeout: 10 * time.Second,
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", a.answerReady)
@@ -87,7 +89,8 @@ func localOnly(handler http.Handler) http.Handler {
 			host = name
 		}
 		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "this port is for 127.0.0.1 and localhost only; --admin-insecure allows other hosts", http.StatusForbidden)
+			http.Error(w, "this port is for 127.0.0.1 and localhost only; --admin-insecure allows other hosts",
+				http.StatusForbidden)
 			return
 		}
 		handler.ServeHTTP(w, r)

@@ -11,14 +11,16 @@ func BenchmarkOperation(b *testing.B) {
 	provider := sdktrace.NewTracerProvider()
 	spans := &tracing{provider: provider, tracer: provider.Tracer("bench")}
 	r := newRegistry()
-	counts, workerCounts := newCoordinatorMetrics(r), newWorkerMetrics(r)
+	counts := newCoordinatorMetrics(r)
+	workerCounts := newWorkerMetrics(r)
 	for name, o := range map[string]struct {
 		c *Coordinator
 		w *Worker
 	}{
-		"off":               {},
-		"metrics":           {&Coordinator{metrics: counts}, &Worker{metrics: workerCounts}},
-		"metrics and spans": {&Coordinator{metrics: counts, tracing: spans}, &Worker{metrics: workerCounts, tracing: spans}},
+		"off":     {},
+		"metrics": {&Coordinator{metrics: counts}, &Worker{metrics: workerCounts}},
+		"metrics and spans": {&Coordinator{metrics: counts, tracing: spans},
+			&Worker{metrics: workerCounts, tracing: spans}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

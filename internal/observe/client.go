@@ -11,7 +11,8 @@ import (
 // StartClient makes calls with the returned context part of a trace: the one that TRACEPARENT names. If
 // OTEL_EXPORTER_OTLP_ENDPOINT says where to send it, the calls also get a span of their own, which end ends. Tracing
 // never interferes with a client: its errors are only logged.
-func StartClient(ctx context.Context, name, version string, getenv func(string) string, log hclog.Logger) (_ context.Context, end func(failed bool)) {
+func StartClient(ctx context.Context, name, version string, getenv func(string) string,
+	log hclog.Logger) (_ context.Context, end func(failed bool)) {
 	parent := getenv("TRACEPARENT")
 	end = func(bool) {}
 	if endpoint := getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); endpoint != "" {

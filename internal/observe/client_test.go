@@ -19,7 +19,9 @@ func TestClientsPassOnTheirTrace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			environment := map[string]string{"TRACEPARENT": parent, "OTEL_EXPORTER_OTLP_ENDPOINT": c.endpoint}
-			ctx, end := StartClient(t.Context(), "cleave run", "v1", func(name string) string { return environment[name] },
+			ctx, end := StartClient(t.Context(), "cleave run", "v1", func(name string) string {
+				return environment[name]
+			},
 				hclog.New(&hclog.LoggerOptions{Output: &out}))
 			end(false)
 			sent, _ := metadata.FromOutgoingContext(ctx)

@@ -96,7 +96,8 @@ func (c *Coordinator) Operation(ctx context.Context, name string) (context.Conte
 
 // Command records a command to a worker. The command must carry parent, which may be empty. The caller must call end
 // with the reason the command failed, or "".
-func (c *Coordinator) Command(ctx context.Context, command, worker string, tiles int) (parent string, end func(failure string)) {
+func (c *Coordinator) Command(ctx context.Context, command, worker string,
+	tiles int) (parent string, end func(failure string)) {
 	began := time.Now()
 	span := operationOf(ctx).start(clientSpan, "command "+command, began, workerKey, worker, tilesKey, tiles)
 	return span.parent(), func(failure string) {

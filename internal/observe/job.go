@@ -70,7 +70,8 @@ func (c *Coordinator) BeginJob(ctx context.Context, id, parent string) (context.
 		return ctx, nil
 	}
 	now := time.Now()
-	j := &Job{o: c, began: now, phase: queued, since: now, span: c.tracing.start(parent, internalSpan, "job", jobKey, id)}
+	j := &Job{o: c, began: now, phase: queued, since: now,
+		span: c.tracing.start(parent, internalSpan, "job", jobKey, id)}
 	j.phaseSpan = j.span.start(internalSpan, queued, now)
 	return context.WithValue(ctx, jobContextKey{}, j), j
 }

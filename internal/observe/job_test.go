@@ -14,12 +14,13 @@ func traced(t *testing.T) (*Coordinator, func() []sdktrace.ReadOnlySpan) {
 	t.Helper()
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
-	return &Coordinator{metrics: newCoordinatorMetrics(newRegistry()), tracing: &tracing{provider: provider, tracer: provider.Tracer("test")}}, func() []sdktrace.ReadOnlySpan {
-		if err := provider.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
+	return &Coordinator{metrics: newCoordinatorMetrics(newRegistry()),
+			tracing: &tracing{provider: provider, tracer: provider.Tracer("test")}}, func() []sdktrace.ReadOnlySpan {
+			if err := provider.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return recorder.Ended()
 		}
-		return recorder.Ended()
-	}
 }
 
 func TestAJobIsOneTrace(t *testing.T) {
@@ -48,7 +49,8 @@ func TestAJobIsOneTrace(t *testing.T) {
 	}
 	under := func(child, above string) {
 		t.Helper()
-		if byName[child] == nil || byName[above] == nil || byName[child].Parent().SpanID() != byName[above].SpanContext().SpanID() {
+		if byName[child] == nil || byName[above] == nil ||
+			byName[child].Parent().SpanID() != byName[above].SpanContext().SpanID() {
 			t.Errorf("%q is not in %q: %v", child, above, byName)
 		}
 	}

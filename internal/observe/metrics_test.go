@@ -37,7 +37,8 @@ func TestTheMetricsAreDocumented(t *testing.T) {
 // Names are as Prometheus wants them: units, and _total for counters.
 func TestNamesOfMetrics(t *testing.T) {
 	for _, m := range Metrics() {
-		if !strings.HasPrefix(m.Name, "cleave_") || strings.HasSuffix(m.Name, "_total") != (m.Type == "counter") || !strings.HasSuffix(m.Help, ".") {
+		if !strings.HasPrefix(m.Name, "cleave_") || strings.HasSuffix(m.Name, "_total") != (m.Type == "counter") ||
+			!strings.HasSuffix(m.Help, ".") {
 			t.Errorf("%+v", m)
 		}
 		if m.Type == "histogram" && !strings.HasSuffix(m.Name, "_seconds") {

@@ -67,19 +67,23 @@ func TestAdminPort(t *testing.T) {
 
 func TestTheAdminPortIsForThisMachineUnlessToldOtherwise(t *testing.T) {
 	for address, reason := range map[string]string{
-		"0.0.0.0:0": "ADMIN_NOT_LOOPBACK", ":0": "ADMIN_NOT_LOOPBACK", "[::]:0": "ADMIN_NOT_LOOPBACK", "example.org:80": "ADMIN_NOT_LOOPBACK",
-		"7402": "ADMIN_ADDRESS_INVALID", "127.0.0.1:99999": "CANNOT_LISTEN",
+		"0.0.0.0:0": "ADMIN_NOT_LOOPBACK", ":0": "ADMIN_NOT_LOOPBACK", "[::]:0": "ADMIN_NOT_LOOPBACK",
+		"example.org:80": "ADMIN_NOT_LOOPBACK",
+		"7402":           "ADMIN_ADDRESS_INVALID", "127.0.0.1:99999": "CANNOT_LISTEN",
 	} {
-		if _, err := Start(t.Context(), Options{Admin: address}, "worker", "v1", hclog.NewNullLogger()); !fault.Is(err, reason) {
+		if _, err := Start(t.Context(), Options{Admin: address}, "worker", "v1", hclog.NewNullLogger()); !fault.Is(err,
+			reason) {
 			t.Errorf("%s: %v, want %s", address, err, reason)
 		}
 	}
-	o, err := Start(t.Context(), Options{Admin: "0.0.0.0:0", AdminInsecure: true}, "worker", "v1", hclog.NewNullLogger())
+	o, err := Start(t.Context(), Options{Admin: "0.0.0.0:0", AdminInsecure: true}, "worker", "v1",
+		hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Close()
-	if _, err := Start(t.Context(), Options{Traces: "localhost:4317"}, "worker", "v1", hclog.NewNullLogger()); !fault.Is(err, "TRACES_URL_INVALID") {
+	if _, err := Start(t.Context(), Options{Traces: "localhost:4317"}, "worker", "v1",
+		hclog.NewNullLogger()); !fault.Is(err, "TRACES_URL_INVALID") {
 		t.Errorf("traces without a scheme: %v", err)
 	}
 }
@@ -132,7 +136,8 @@ func TestVocabulary(t *testing.T) {
 
 func TestRequestIDs(t *testing.T) {
 	for sent, kept := range map[string]bool{
-		"run-7/task-3": true, "": false, "two words": false, "line\nbreak": false, `quo"te`: false, strings.Repeat("x", 129): false, "gr\xfc\xdfe": false,
+		"run-7/task-3": true, "": false, "two words": false, "line\nbreak": false, `quo"te`: false,
+		strings.Repeat("x", 129): false, "gr\xfc\xdfe": false,
 	} {
 		ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs(RequestIDHeader, sent))
 		ctx, header := withRequestID(ctx)

@@ -38,19 +38,23 @@ func register[C prometheus.Collector](r *registry, c C, of Metric) C {
 }
 
 func (r *registry) counter(name, help string) prometheus.Counter {
-	return register(r, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help}), Metric{name, "counter", help, nil})
+	return register(r, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help}),
+		Metric{name, "counter", help, nil})
 }
 
 func (r *registry) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels), Metric{name, "counter", help, labels})
+	return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels),
+		Metric{name, "counter", help, labels})
 }
 
 func (r *registry) histogram(name, help string, buckets []float64) prometheus.Histogram {
-	return register(r, prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}), Metric{name, "histogram", help, nil})
+	return register(r, prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}),
+		Metric{name, "histogram", help, nil})
 }
 
 func (r *registry) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels),
+	return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets},
+		labels),
 		Metric{name, "histogram", help, labels})
 }
 
@@ -93,8 +97,10 @@ func collect[S any](r *registry, look func() S, gauges []gauge[S]) {
 func (r *registry) addProcess(program, version string) {
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	const name, help = "cleave_build_info", "1, with the program and its version."
-	build := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"program": program, "version": version}}
-	register(r, prometheus.NewGaugeFunc(build, func() float64 { return 1 }), Metric{name, "gauge", help, []string{"program", "version"}})
+	build := prometheus.GaugeOpts{Name: name, Help: help,
+		ConstLabels: prometheus.Labels{"program": program, "version": version}}
+	register(r, prometheus.NewGaugeFunc(build, func() float64 { return 1 }),
+		Metric{name, "gauge", help, []string{"program", "version"}})
 }
 
 // Bounds of histograms in seconds: shortTimes from 100 microseconds to half a minute, longTimes from 0.1 s to some

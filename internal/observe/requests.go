@@ -54,7 +54,8 @@ func harmless(id string) bool {
 
 // Unary assigns an id to a call and measures it. It must be the outermost interceptor, so that it sees the code that
 // the caller sees.
-func (c *Coordinator) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (c *Coordinator) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+	handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	ctx, header := withRequestID(ctx)
 	_ = grpc.SetHeader(ctx, header) // fails only if the call is over
@@ -64,7 +65,8 @@ func (c *Coordinator) Unary(ctx context.Context, request any, info *grpc.UnarySe
 }
 
 // Stream is Unary for streams.
-func (c *Coordinator) Stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (c *Coordinator) Stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	began := time.Now()
 	ctx, header := withRequestID(stream.Context())
 	_ = stream.SetHeader(header)

@@ -43,16 +43,19 @@ func startTracing(ctx context.Context, endpoint, program, version string, log hc
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fault.Invalid("TRACES_URL_INVALID",
-			"traces cannot be sent to %q; use http://HOST:PORT, or https:// for TLS, of a receiver of OTLP over gRPC", endpoint)
+			"traces cannot be sent to %q; use http://HOST:PORT, or https:// for TLS, of a receiver of OTLP over gRPC",
+			endpoint)
 	}
 	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(endpoint))
 	if err != nil {
 		return nil, fault.Invalid("TRACES_URL_INVALID", "traces cannot be sent to %s: %v", u.Redacted(), err)
 	}
-	return newTracing(ctx, &loggingExporter{SpanExporter: exporter, log: log, to: u.Redacted()}, program, version, log), nil
+	return newTracing(ctx, &loggingExporter{SpanExporter: exporter, log: log, to: u.Redacted()}, program,
+		version, log), nil
 }
 
-func newTracing(ctx context.Context, exporter sdktrace.SpanExporter, program, version string, log hclog.Logger) *tracing {
+func newTracing(ctx context.Context, exporter sdktrace.SpanExporter, program, version string,
+	log hclog.Logger) *tracing {
 	// Attributes that cannot be determined are left out.
 	about, _ := resource.New(ctx, resource.WithFromEnv(), resource.WithHost(), resource.WithAttributes(
 		attribute.String("service.name", "cleave-"+program), attribute.String("service.version", version)))
@@ -80,7 +83,8 @@ func (e *loggingExporter) ExportSpans(ctx context.Context, spans []sdktrace.Read
 func (t *tracing) serverOption() grpc.ServerOption {
 	creates := func(info *stats.RPCTagInfo) bool { return created[info.FullMethodName] }
 	return grpc.StatsHandler(otelgrpc.NewServerHandler(
-		otelgrpc.WithTracerProvider(t.provider), otelgrpc.WithPropagators(propagation.TraceContext{}), otelgrpc.WithFilter(creates)))
+		otelgrpc.WithTracerProvider(t.provider), otelgrpc.WithPropagators(propagation.TraceContext{}),
+		otelgrpc.WithFilter(creates)))
 }
 
 // created is the set of calls that get spans: those that belong to a job. Others, such as watching a job, may last as
@@ -108,19 +112,23 @@ func (t *tracing) start(parent string, kind spanKind, name string, attributes ..
 	if t == nil {
 		return nil
 	}
-	within := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{traceParentHeader: parent})
+	within := propagation.TraceContext{}.Extract(context.Background(),
+		propagation.MapCarrier{traceParentHeader: parent})
 	return startSpan(within, t.tracer, kind, name, time.Now(), attributes)
 }
 
-func startSpan(within context.Context, tracer trace.Tracer, kind spanKind, name string, began time.Time, attributes []any) *span {
-	_, started := tracer.Start(within, name, trace.WithSpanKind(kinds[kind]), trace.WithTimestamp(began), trace.WithAttributes(pairs(attributes)...))
+func startSpan(within context.Context, tracer trace.Tracer, kind spanKind, name string, began time.Time,
+	attributes []any) *span {
+	_, started := tracer.Start(within, name, trace.WithSpanKind(kinds[kind]), trace.WithTimestamp(began),
+		trace.WithAttributes(pairs(attributes)...))
 	if !started.IsRecording() {
 		return nil
 	}
 	return &span{tracer, started}
 }
 
-var kinds = map[spanKind]trace.SpanKind{internalSpan: trace.SpanKindInternal, clientSpan: trace.SpanKindClient, serverSpan: trace.SpanKindServer}
+var kinds = map[spanKind]trace.SpanKind{internalSpan: trace.SpanKindInternal, clientSpan: trace.SpanKindClient,
+	serverSpan: trace.SpanKindServer}
 
 // pairs converts alternating names and values.
 func pairs(attributes []any) []attribute.KeyValue {

@@ -26,7 +26,9 @@ type trafficCounter struct {
 }
 
 func newTraffic(r *registry, name, help string) *prometheus.CounterVec {
-	return r.counters(name, help+" The kind is commands (with answers and heartbeats), datasets, payloads, results or other.", "kind", "direction")
+	return r.counters(name,
+		help+" The kind is commands (with answers and heartbeats), datasets, payloads, results or other.",
+		"kind", "direction")
 }
 
 // counted holds the counters of a call, in its context.
@@ -44,7 +46,8 @@ func (t *trafficCounter) TagRPC(ctx context.Context, info *stats.RPCTagInfo) con
 	if kind == "" {
 		kind = "other"
 	}
-	return context.WithValue(ctx, countedKey{}, &counted{sent: t.bytes.WithLabelValues(kind, "sent"), received: t.bytes.WithLabelValues(kind, "received")})
+	return context.WithValue(ctx, countedKey{}, &counted{sent: t.bytes.WithLabelValues(kind, "sent"),
+		received: t.bytes.WithLabelValues(kind, "received")})
 }
 
 // HandleRPC implements stats.Handler.

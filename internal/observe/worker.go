@@ -53,27 +53,37 @@ type WorkerGauges struct {
 func newWorkerMetrics(r *registry) *workerMetrics {
 	m := &workerMetrics{
 		commands: commandMetrics{
-			seconds: r.histograms("cleave_worker_command_seconds", "How long the worker took for commands.", shortTimes, "command"),
+			seconds: r.histograms("cleave_worker_command_seconds", "How long the worker took for commands.",
+				shortTimes, "command"),
 			failures: r.counters("cleave_worker_command_failures_total",
 				"Commands that the worker could not do, and the kind of failure that it answered.", "command", "kind"),
 		},
 		tilesBuilt: r.counter("cleave_worker_tiles_built_total", "Tiles that the worker built."),
 		swept: r.counters("cleave_worker_swept_bytes_total",
 			"Bytes of stored tiles that commands read: all of a tile, or the columns of points that moved.", "command"),
-		fetched: r.counters("cleave_worker_fetched_bytes_total", "Bytes that came from the coordinator: data sets and operands.", "what"),
+		fetched: r.counters("cleave_worker_fetched_bytes_total",
+			"Bytes that came from the coordinator: data sets and operands.", "what"),
 		pieces: r.counters("cleave_worker_piece_bytes_total",
 			"Bytes of data sets that arrived, by source: coordinator, peer, store, cache.", "source"),
-		served:      r.counter("cleave_worker_served_bytes_total", "Bytes of data sets that the worker passed on to other workers."),
+		served: r.counter("cleave_worker_served_bytes_total",
+			"Bytes of data sets that the worker passed on to other workers."),
 		heartbeats:  r.counter("cleave_worker_heartbeats_total", "Heartbeats that the worker sent."),
 		attachments: r.counter("cleave_worker_attachments_total", "How often the worker attached to a coordinator."),
-		traffic:     newTraffic(r, "cleave_worker_traffic_bytes_total", "Bytes of messages that the worker exchanged with its coordinator."),
+		traffic: newTraffic(r, "cleave_worker_traffic_bytes_total",
+			"Bytes of messages that the worker exchanged with its coordinator."),
 	}
 	collect(r, m.total, []gauge[workerTotal]{
-		{"cleave_worker_attached", "1 while the worker is attached to a coordinator.", "", "", func(t workerTotal) float64 { return t.attached }},
-		{"cleave_worker_jobs", "Jobs that have tiles or data on the worker.", "", "", func(t workerTotal) float64 { return t.jobs }},
+		{"cleave_worker_attached", "1 while the worker is attached to a coordinator.", "", "",
+			func(t workerTotal) float64 { return t.attached }},
+		{"cleave_worker_jobs", "Jobs that have tiles or data on the worker.", "", "", func(t workerTotal) float64 {
+			return t.jobs
+		}},
 		{"cleave_worker_memory_used_bytes",
-			"Memory that jobs and data sets have reserved on the worker.", "", "", func(t workerTotal) float64 { return t.used }},
-		{"cleave_worker_memory_limit_bytes", "Memory that the worker offers; 0: no limit.", "", "", func(t workerTotal) float64 { return t.limit }},
+			"Memory that jobs and data sets have reserved on the worker.", "", "", func(t workerTotal) float64 {
+				return t.used
+			}},
+		{"cleave_worker_memory_limit_bytes", "Memory that the worker offers; 0: no limit.", "", "",
+			func(t workerTotal) float64 { return t.limit }},
 	})
 	return m
 }

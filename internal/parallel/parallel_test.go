@@ -16,7 +16,10 @@ func TestEveryPieceIsDoneOnce(t *testing.T) {
 		pool := NewPool(threads)
 		for _, count := range []int{0, 1, 3, 100} {
 			done := make([]atomic.Int32, count)
-			if err := pool.Run(context.Background(), threads, count, func(at int) error { done[at].Add(1); return nil }); err != nil {
+			if err := pool.Run(context.Background(), threads, count, func(at int) error {
+				done[at].Add(1)
+				return nil
+			}); err != nil {
 				t.Fatal(err)
 			}
 			for at := range done {
@@ -30,7 +33,8 @@ func TestEveryPieceIsDoneOnce(t *testing.T) {
 
 // Of several failures that of the first piece is returned, a panic is a failure, and the pool can be used again.
 func TestFailures(t *testing.T) {
-	pool, third := NewPool(4), errors.New("third")
+	pool := NewPool(4)
+	third := errors.New("third")
 	err := pool.Run(context.Background(), 4, 50, func(at int) error {
 		switch {
 		case at == 3:
@@ -59,7 +63,8 @@ func TestFailures(t *testing.T) {
 
 // Pieces after one that failed could not change the error.
 func TestNoPieceStartsAfterAFailure(t *testing.T) {
-	done, fails := 0, errors.New("fails")
+	done := 0
+	fails := errors.New("fails")
 	err := NewPool(1).Run(t.Context(), 1, 100, func(at int) error {
 		if done++; at == 3 {
 			return fails
@@ -119,7 +124,8 @@ func TestThreadsOfAContext(t *testing.T) {
 		t.Errorf("%d threads, want 1", got)
 	}
 	var pieces []int // without a lock: one thread takes them in order
-	if err := RangesContext(ctx, 100, 10, func(from, _ int) { pieces = append(pieces, from) }); err != nil || len(pieces) != 10 || !slices.IsSorted(pieces) {
+	if err := RangesContext(ctx, 100, 10, func(from, _ int) { pieces = append(pieces, from) }); err != nil ||
+		len(pieces) != 10 || !slices.IsSorted(pieces) {
 		t.Errorf("pieces %v, %v", pieces, err)
 	}
 }

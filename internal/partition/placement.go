@@ -66,7 +66,8 @@ func NewLayout(key string, sizes []Size, hosts []Host) *Layout {
 		l.Owner[tile] = Nowhere
 	}
 	for h, host := range hosts {
-		l.hash[h], l.room[h] = hashHost(host.ID), host.FreeBytes
+		l.hash[h] = hashHost(host.ID)
+		l.room[h] = host.FreeBytes
 	}
 	return l
 }
@@ -199,7 +200,8 @@ func (l *Layout) StoreMore() {
 }
 
 func (l *Layout) store(tile int) {
-	h, more := l.Owner[tile], l.sizes[tile].Stored-l.sizes[tile].Computed
+	h := l.Owner[tile]
+	more := l.sizes[tile].Stored - l.sizes[tile].Computed
 	if !l.Stored[tile] && l.room[h] >= more {
 		l.Stored[tile] = true
 		l.room[h] -= more
@@ -226,7 +228,10 @@ func (l *Layout) Balance(rule StorageRule) bool {
 
 func (l *Layout) clone() *Layout {
 	c := *l
-	c.Owner, c.Stored, c.room, c.load = slices.Clone(l.Owner), slices.Clone(l.Stored), slices.Clone(l.room), slices.Clone(l.load)
+	c.Owner = slices.Clone(l.Owner)
+	c.Stored = slices.Clone(l.Stored)
+	c.room = slices.Clone(l.room)
+	c.load = slices.Clone(l.load)
 	return &c
 }
 
@@ -234,8 +239,9 @@ func (l *Layout) clone() *Layout {
 // one, as long as that lowers the larger of the two loads. No host both gives and takes tiles: if a taker gave one, the
 // next host would then be at least as loaded as the taker is now.
 func (l *Layout) levelOut(rule StorageRule, keep int) {
-	queues, order := map[[2]int]*queue{}, l.givingOrder() // queues by giver and taker
-	full := make([]bool, len(l.hosts))                    // hosts that no tile of the most loaded one fits on
+	queues := map[[2]int]*queue{}
+	order := l.givingOrder()           // queues by giver and taker
+	full := make([]bool, len(l.hosts)) // hosts that no tile of the most loaded one fits on
 	for {
 		from, to := l.mostAndLeast(keep, full)
 		if from == Nowhere {
@@ -271,7 +277,8 @@ func (l *Layout) mostAndLeast(keep int, full []bool) (from, to int) {
 			to = h
 		}
 	}
-	if from == Nowhere || to == Nowhere || relativeLoad(l.load[to]+1, l.hosts[to]) >= relativeLoad(l.load[from], l.hosts[from]) {
+	if from == Nowhere || to == Nowhere ||
+		relativeLoad(l.load[to]+1, l.hosts[to]) >= relativeLoad(l.load[from], l.hosts[from]) {
 		return Nowhere, Nowhere
 	}
 	return from, to
@@ -363,7 +370,8 @@ func relativeLoad(load int, h Host) float64 { return float64(load) / weight(h) }
 // lessLoaded compares the loads of two hosts if each had some more tiles, then their ids, so that the order of the
 // hosts does not matter.
 func (l *Layout) lessLoaded(a, b, more int) bool {
-	loadA, loadB := relativeLoad(l.load[a]+more, l.hosts[a]), relativeLoad(l.load[b]+more, l.hosts[b])
+	loadA := relativeLoad(l.load[a]+more, l.hosts[a])
+	loadB := relativeLoad(l.load[b]+more, l.hosts[b])
 	return loadA < loadB || loadA == loadB && l.hosts[a].ID < l.hosts[b].ID
 }
 

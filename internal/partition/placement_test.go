@@ -12,7 +12,8 @@ import (
 func drawHosts(t *rapid.T, room int64) []Host {
 	hosts := make([]Host, rapid.IntRange(1, 8).Draw(t, "hosts"))
 	for i := range hosts {
-		hosts[i] = Host{ID: fmt.Sprint("worker-", i), Weight: float64(rapid.IntRange(1, 16).Draw(t, "weight")), FreeBytes: room, Accepting: true}
+		hosts[i] = Host{ID: fmt.Sprint("worker-", i), Weight: float64(rapid.IntRange(1, 16).Draw(t, "weight")),
+			FreeBytes: room, Accepting: true}
 	}
 	return hosts
 }
@@ -55,8 +56,10 @@ func layoutIn(runs bool, key string, sizes []Size, hosts []Host) *Layout {
 
 func TestPlaceKeepsEveryHostWithinItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 200)
-		for h, load := range placedIn(t, rapid.Bool().Draw(t, "runs"), rapid.String().Draw(t, "key"), sizes, hosts).load {
+		hosts := drawHosts(t, math.MaxInt64/2)
+		sizes := drawTiles(t, 200)
+		for h, load := range placedIn(t, rapid.Bool().Draw(t, "runs"), rapid.String().Draw(t, "key"),
+			sizes, hosts).load {
 			if share := shares(len(sizes), hosts)[h]; load > share {
 				t.Fatalf("host %d has %d tiles, its share is %d", h, load, share)
 			}
@@ -66,13 +69,15 @@ func TestPlaceKeepsEveryHostWithinItsShare(t *testing.T) {
 
 func TestPlaceDoesNotDependOnTheOrderOfHosts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts, sizes := drawHosts(t, 0), drawTiles(t, 100)
+		hosts := drawHosts(t, 0)
+		sizes := drawTiles(t, 100)
 		for h := range hosts {
 			hosts[h].FreeBytes = rapid.Int64Range(0, 400).Draw(t, "room")
 		}
 		shuffled := rapid.Permutation(hosts).Draw(t, "order")
 		runs := rapid.Bool().Draw(t, "runs")
-		a, b := layoutIn(runs, "job", sizes, hosts), layoutIn(runs, "job", sizes, shuffled)
+		a := layoutIn(runs, "job", sizes, hosts)
+		b := layoutIn(runs, "job", sizes, shuffled)
 		if ok := a.Place(StoreWhatFits); ok != b.Place(StoreWhatFits) {
 			t.Fatal("only one order can be placed")
 		} else if !ok {
@@ -88,7 +93,8 @@ func TestPlaceDoesNotDependOnTheOrderOfHosts(t *testing.T) {
 
 func TestPlaceMovesOnlyLostTiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 200)
+		hosts := drawHosts(t, math.MaxInt64/2)
+		sizes := drawTiles(t, 200)
 		runs := rapid.Bool().Draw(t, "runs")
 		before := placedIn(t, runs, "job", sizes, hosts)
 		if len(hosts) == 1 {
@@ -128,7 +134,8 @@ func TestPlaceMovesOnlyLostTiles(t *testing.T) {
 // much is stored as fits.
 func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts, sizes := drawHosts(t, 0), drawTiles(t, 60)
+		hosts := drawHosts(t, 0)
+		sizes := drawTiles(t, 60)
 		stored, computed := 0, 0
 		for i := range hosts {
 			hosts[i].FreeBytes = rapid.Int64Range(-5, 200).Draw(t, "room")
@@ -141,14 +148,17 @@ func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 		for _, c := range []struct {
 			rule StorageRule
 			can  bool
-		}{{StoreAll, stored >= len(sizes)}, {StoreNone, computed >= len(sizes)}, {StoreWhatFits, computed >= len(sizes)}} {
+		}{{StoreAll, stored >= len(sizes)}, {StoreNone, computed >= len(sizes)},
+			{StoreWhatFits, computed >= len(sizes)}} {
 			l := layoutIn(rapid.Bool().Draw(t, "runs"), "job", sizes, hosts)
 			if ok := l.Place(c.rule); ok != c.can {
-				t.Fatalf("rule %d placed: %v, with room for %d of %d tiles, %d without storage", c.rule, ok, stored, len(sizes), computed)
+				t.Fatalf("rule %d placed: %v, with room for %d of %d tiles, %d without storage", c.rule, ok, stored,
+					len(sizes), computed)
 			} else if !ok {
 				continue
 			}
-			used, stores := make([]int64, len(hosts)), 0
+			used := make([]int64, len(hosts))
+			stores := 0
 			for tile, h := range l.Owner {
 				if l.Stored[tile] {
 					stores++
@@ -156,7 +166,8 @@ func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 				used[h] += sizes[tile].Bytes(l.Stored[tile])
 			}
 			for h := range hosts {
-				if used[h] > 0 && (!hosts[h].Accepting || used[h] > hosts[h].FreeBytes || l.room[h] != hosts[h].FreeBytes-used[h]) {
+				if used[h] > 0 &&
+					(!hosts[h].Accepting || used[h] > hosts[h].FreeBytes || l.room[h] != hosts[h].FreeBytes-used[h]) {
 					t.Fatalf("host %+v holds %d bytes, %d free", hosts[h], used[h], l.room[h])
 				}
 			}
@@ -205,7 +216,8 @@ func TestStorageIsGivenUpForALostTile(t *testing.T) {
 // A host that comes first takes the tiles without a host, up to its share, and others take the rest.
 func TestPlaceFillsTheFirstHost(t *testing.T) {
 	for unplaced := range 14 {
-		hosts := []Host{{ID: "a", FreeBytes: 1000, Accepting: true}, {ID: "b", FreeBytes: 1000, Accepting: true, First: true}}
+		hosts := []Host{{ID: "a", FreeBytes: 1000, Accepting: true}, {ID: "b", FreeBytes: 1000, Accepting: true,
+			First: true}}
 		l := NewLayout("job", unplacedTiles(13), hosts)
 		for tile := range 13 - unplaced {
 			l.MarkPlaced(tile, 0, true)
@@ -217,7 +229,8 @@ func TestPlaceFillsTheFirstHost(t *testing.T) {
 }
 
 func TestPlaceSpreadsJobsWithOneTile(t *testing.T) {
-	hosts := []Host{{ID: "a", Weight: 1, FreeBytes: 100, Accepting: true}, {ID: "b", Weight: 3, FreeBytes: 100, Accepting: true}}
+	hosts := []Host{{ID: "a", Weight: 1, FreeBytes: 100, Accepting: true}, {ID: "b", Weight: 3, FreeBytes: 100,
+		Accepting: true}}
 	counts := [2]int{}
 	for job := range 4000 {
 		counts[placed(t, fmt.Sprint("job-", job), unplacedTiles(1), hosts).Owner[0]]++
@@ -229,17 +242,21 @@ func TestPlaceSpreadsJobsWithOneTile(t *testing.T) {
 
 func TestBalanceGivesANewcomerItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 200)
+		hosts := drawHosts(t, math.MaxInt64/2)
+		sizes := drawTiles(t, 200)
 		runs := rapid.Bool().Draw(t, "runs")
 		before := placedIn(t, runs, "job", sizes, hosts)
-		grown := append(slices.Clone(hosts), Host{ID: "newcomer", Weight: float64(rapid.IntRange(1, 16).Draw(t, "weight")), FreeBytes: math.MaxInt64 / 2, Accepting: true})
+		grown := append(slices.Clone(hosts),
+			Host{ID: "newcomer", Weight: float64(rapid.IntRange(1, 16).Draw(t, "weight")), FreeBytes: math.MaxInt64 / 2,
+				Accepting: true})
 		after := layoutIn(runs, "job", sizes, grown)
 		for tile, h := range before.Owner {
 			after.MarkPlaced(tile, h, true)
 		}
 		loadBefore := slices.Clone(after.load)
 		moved := after.Balance(StoreAll)
-		was, is := maxLoad(loadBefore, grown), maxLoad(after.load, grown)
+		was := maxLoad(loadBefore, grown)
+		is := maxLoad(after.load, grown)
 		if moved && is > worthMoving*was {
 			t.Fatalf("moved for the largest load %g -> %g", was, is)
 		}
@@ -336,10 +353,12 @@ func TestBalanceMovesTheRightTiles(t *testing.T) {
 		hosts := drawHosts(t, 0)
 		sizes := make([]Size, rapid.IntRange(1, 100).Draw(t, "tiles"))
 		for tile := range sizes {
-			sizes[tile] = Size{Stored: rapid.Int64Range(2, 20).Draw(t, "stored"), Computed: rapid.Int64Range(0, 2).Draw(t, "computed")}
+			sizes[tile] = Size{Stored: rapid.Int64Range(2, 20).Draw(t, "stored"),
+				Computed: rapid.Int64Range(0, 2).Draw(t, "computed")}
 		}
 		for h := range hosts {
-			hosts[h].FreeBytes, hosts[h].Accepting = rapid.Int64Range(0, 300).Draw(t, "room"), rapid.IntRange(0, 4).Draw(t, "open") > 0
+			hosts[h].FreeBytes, hosts[h].Accepting = rapid.Int64Range(0, 300).Draw(t, "room"),
+				rapid.IntRange(0, 4).Draw(t, "open") > 0
 		}
 		l := layoutIn(rapid.Bool().Draw(t, "runs"), "job", sizes, hosts)
 		for tile := range sizes {
@@ -347,7 +366,8 @@ func TestBalanceMovesTheRightTiles(t *testing.T) {
 		}
 		rule := []StorageRule{StoreWhatFits, StoreAll, StoreNone}[rapid.IntRange(0, 2).Draw(t, "rule")]
 		keep := rapid.IntRange(0, 1).Draw(t, "keep")
-		want, full := l.clone(), make([]bool, len(hosts))
+		want := l.clone()
+		full := make([]bool, len(hosts))
 		for l.levelOut(rule, keep); ; {
 			from, to := want.mostAndLeast(keep, full)
 			if from == Nowhere {
@@ -360,7 +380,8 @@ func TestBalanceMovesTheRightTiles(t *testing.T) {
 			}
 			want.move(tile, to, rule)
 		}
-		if !slices.Equal(l.Owner, want.Owner) || !slices.Equal(l.Stored, want.Stored) || !slices.Equal(l.room, want.room) {
+		if !slices.Equal(l.Owner, want.Owner) || !slices.Equal(l.Stored, want.Stored) ||
+			!slices.Equal(l.room, want.room) {
 			t.Fatalf("%v, want %v", l.Owner, want.Owner)
 		}
 	})
@@ -372,7 +393,8 @@ func BenchmarkPlace(b *testing.B) {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			hosts := make([]Host, count)
 			for h := range hosts {
-				hosts[h] = Host{ID: fmt.Sprintf("1b4e28ba-2fa1-11d2-883f-%012d", h), Weight: 1, FreeBytes: math.MaxInt64 / 2, Accepting: true}
+				hosts[h] = Host{ID: fmt.Sprintf("1b4e28ba-2fa1-11d2-883f-%012d", h), Weight: 1,
+					FreeBytes: math.MaxInt64 / 2, Accepting: true}
 			}
 			sizes := unplacedTiles(10 * count)
 			for b.Loop() {

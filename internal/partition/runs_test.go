@@ -23,7 +23,8 @@ func runsOf(owner []int) int {
 // leveling the others may take some tiles of theirs.
 func TestHostsGetRuns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 300)
+		hosts := drawHosts(t, math.MaxInt64/2)
+		sizes := drawTiles(t, 300)
 		key := rapid.String().Draw(t, "key")
 		first := placedIn(t, true, key, sizes, hosts)
 		if runs := runsOf(first.Owner); runs > len(hosts) {
@@ -49,7 +50,8 @@ func TestHostsGetRuns(t *testing.T) {
 				t.Fatalf("%d runs on %d hosts: %v", runs, len(hosts)-1, after.Owner)
 			}
 		}
-		grown := layoutIn(true, key, sizes, append(slices.Clone(hosts), Host{ID: "newcomer", Weight: 4, FreeBytes: math.MaxInt64 / 2, Accepting: true}))
+		grown := layoutIn(true, key, sizes,
+			append(slices.Clone(hosts), Host{ID: "newcomer", Weight: 4, FreeBytes: math.MaxInt64 / 2, Accepting: true}))
 		for tile, h := range first.Owner {
 			grown.MarkPlaced(tile, h, true)
 		}

@@ -64,7 +64,9 @@ func (s *Shares) Forget(host string) {
 func (s *Shares) Speeds(hosts []string) map[string]Speed {
 	relative, mean, samples := map[string][]ratio{}, 0.0, 0
 	for _, op := range s.operations {
-		average, shortest, all := 0.0, math.Inf(1), true
+		average := 0.0
+		shortest := math.Inf(1)
+		all := true
 		for _, h := range hosts {
 			all = all && op[h].Amount > 0
 			average += perUnit(op[h]) / float64(len(hosts))
@@ -83,7 +85,9 @@ func (s *Shares) Speeds(hosts []string) map[string]Speed {
 		return nil
 	}
 	mean /= float64(samples)
-	speeds, builds, loads := map[string]Speed{}, secondsPerUnit(hosts, s.builds), secondsPerUnit(hosts, s.loads)
+	speeds := map[string]Speed{}
+	builds := secondsPerUnit(hosts, s.builds)
+	loads := secondsPerUnit(hosts, s.loads)
 	for _, h := range hosts {
 		speeds[h] = Speed{Operation: mean * median(relative[h]), Build: builds[h] + loads[h]}
 	}
@@ -164,10 +168,12 @@ func (s *Shares) Rebalance(l *Layout, rule StorageRule, operations int, atLeast 
 	if speeds == nil {
 		return Gain{}, false
 	}
-	before, factor := l.clone(), math.Pow(savingsGrowth, float64(s.changes))
+	before := l.clone()
+	factor := math.Pow(savingsGrowth, float64(s.changes))
 	l.hosts = weigh(l.hosts, speeds)
 	l.share = shares(len(l.sizes), l.hosts)
-	was, all := maxLoad(l.load, l.hosts), 0.0
+	was := maxLoad(l.load, l.hosts)
+	all := 0.0
 	for _, host := range l.hosts {
 		all += host.Weight
 	}
@@ -224,7 +230,8 @@ func weigh(hosts []Host, speeds map[string]Speed) []Host {
 	if len(known) == 0 {
 		return hosts
 	}
-	typical, weighed := median(known), slices.Clone(hosts)
+	typical := median(known)
+	weighed := slices.Clone(hosts)
 	for i, h := range hosts {
 		weighed[i].Weight = typical * weight(h)
 		if s, ok := speeds[h.ID]; ok {

@@ -27,7 +27,8 @@ type run struct {
 func newRun(t interface{ Fatal(...any) }, tiles int, build float64, seconds ...float64) *run {
 	r := &run{tile: seconds, build: build}
 	for h := range seconds {
-		r.hosts = append(r.hosts, Host{ID: fmt.Sprint("worker-", h), Weight: 1, FreeBytes: math.MaxInt64 / 2, Accepting: true})
+		r.hosts = append(r.hosts, Host{ID: fmt.Sprint("worker-", h), Weight: 1, FreeBytes: math.MaxInt64 / 2,
+			Accepting: true})
 	}
 	r.layout = placed(t, "job", unplacedTiles(tiles), r.hosts)
 	r.built(slices.Repeat([]int{Nowhere}, tiles))
@@ -106,8 +107,10 @@ func drawSeconds(t *rapid.T) []float64 {
 func TestSharesFollowSteadySpeeds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seconds := drawSeconds(t)
-		r := newRun(t, rapid.IntRange(8*len(seconds), 100).Draw(t, "tiles"), rapid.Float64Range(0, 20).Draw(t, "build"), seconds...)
-		fixed, spent := r.operation(), r.spent
+		r := newRun(t, rapid.IntRange(8*len(seconds), 100).Draw(t, "tiles"), rapid.Float64Range(0, 20).Draw(t, "build"),
+			seconds...)
+		fixed := r.operation()
+		spent := r.spent
 		const count = 400
 		for range count {
 			r.operate(1, steady)
@@ -118,7 +121,8 @@ func TestSharesFollowSteadySpeeds(t *testing.T) {
 		if limit := (r.ideal() + slices.Max(seconds)) / worthMoving; r.operation() > limit {
 			t.Fatalf("an operation takes %g, at most %g are necessary", r.operation(), limit)
 		}
-		without, lost := spent+count*fixed, count*(fixed-r.ideal())
+		without := spent + count*fixed
+		lost := count * (fixed - r.ideal())
 		if r.spent > (without+lost)*(1+1e-9) {
 			t.Fatalf("%g seconds, %g without moving, of which the placement wastes %g", r.spent, without, lost)
 		}
@@ -129,7 +133,8 @@ func TestSharesFollowSteadySpeeds(t *testing.T) {
 func TestSharesDoNotFollowChance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		r := newRun(t, rapid.IntRange(20, 60).Draw(t, "tiles"), rapid.Float64Range(0.1, 20).Draw(t, "build"), drawSeconds(t)...)
+		r := newRun(t, rapid.IntRange(20, 60).Draw(t, "tiles"), rapid.Float64Range(0.1, 20).Draw(t, "build"),
+			drawSeconds(t)...)
 		without := r.spent
 		fixed := r.operation()
 		for range 500 {
@@ -161,7 +166,8 @@ func TestSharesDoNotOscillate(t *testing.T) {
 			r.operate(1, steady)
 		}
 		if r.changes > 8 || r.spent > 1.5*without {
-			t.Errorf("period %d: tiles moved %d times; %g seconds, %g without moving", period, r.changes, r.spent, without)
+			t.Errorf("period %d: tiles moved %d times; %g seconds, %g without moving", period, r.changes,
+				r.spent, without)
 		}
 	}
 }
@@ -205,7 +211,8 @@ func TestSlowMomentsDoNotCount(t *testing.T) {
 			hosts = append(hosts, fmt.Sprint("worker-", h))
 			tempo.AddBuild(hosts[h], Work{Amount: 2, Seconds: 2 * seconds[h]})
 		}
-		slow := rapid.SliceOfNDistinct(rapid.IntRange(0, speedWindow-1), 0, speedSamples-1, rapid.ID[int]).Draw(t, "slow operations")
+		slow := rapid.SliceOfNDistinct(rapid.IntRange(0, speedWindow-1), 0, speedSamples-1, rapid.ID[int]).Draw(t,
+			"slow operations")
 		victim := rapid.IntRange(0, len(hosts)-1).Draw(t, "victim")
 		for op := range speedWindow {
 			done := map[string]Work{}
@@ -221,7 +228,8 @@ func TestSlowMomentsDoNotCount(t *testing.T) {
 		}
 		speeds := tempo.Speeds(hosts)
 		for h := range hosts[1:] {
-			got, want := speeds[hosts[h+1]].Operation/speeds[hosts[0]].Operation, seconds[h+1]/seconds[0]
+			got := speeds[hosts[h+1]].Operation / speeds[hosts[0]].Operation
+			want := seconds[h+1] / seconds[0]
 			if len(slow) <= speedSamples/2 && math.Abs(got/want-1) > 1e-6 {
 				t.Fatalf("host %d is %g times as slow as the first, measured %g", h+1, want, got)
 			}
@@ -248,7 +256,8 @@ func TestSpeedsNeedMeasurements(t *testing.T) {
 	}
 	tempo.AddOperation(both)
 	tempo.AddLoad("b", Work{Amount: 4, Seconds: 2})
-	if got := tempo.Speeds(hosts); !maps.Equal(got, map[string]Speed{"a": {Operation: 1, Build: 2.5}, "b": {Operation: 1.5, Build: 2.5}}) {
+	if got := tempo.Speeds(hosts); !maps.Equal(got, map[string]Speed{"a": {Operation: 1, Build: 2.5},
+		"b": {Operation: 1.5, Build: 2.5}}) {
 		t.Errorf("speeds are %v", got)
 	}
 	if tempo.Speeds([]string{"a", "b", "c"}) != nil {
@@ -263,7 +272,8 @@ func TestSpeedsNeedMeasurements(t *testing.T) {
 // pay.
 func TestRebalanceIsSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts, sizes := drawHosts(t, 0), drawTiles(t, 60)
+		hosts := drawHosts(t, 0)
+		sizes := drawTiles(t, 60)
 		for h := range hosts {
 			hosts[h].FreeBytes = rapid.Int64Range(0, 600).Draw(t, "room")
 		}
@@ -276,7 +286,8 @@ func TestRebalanceIsSound(t *testing.T) {
 		done := map[string]Work{}
 		for h, host := range hosts {
 			hosts[h].Accepting = rapid.IntRange(0, 4).Draw(t, "open") > 0
-			seconds, build := rapid.Float64Range(0.1, 10).Draw(t, "seconds"), rapid.Float64Range(0.1, 10).Draw(t, "build")
+			seconds := rapid.Float64Range(0.1, 10).Draw(t, "seconds")
+			build := rapid.Float64Range(0.1, 10).Draw(t, "build")
 			if first.load[h] > 0 { // others have done nothing yet
 				done[host.ID] = Work{Amount: 1, Seconds: seconds}
 				tempo.AddBuild(host.ID, Work{Amount: 1, Seconds: build})
@@ -285,9 +296,11 @@ func TestRebalanceIsSound(t *testing.T) {
 		for range speedSamples {
 			tempo.AddOperation(done)
 		}
-		operations, atLeast := rapid.IntRange(1, 50).Draw(t, "operations"), rapid.Float64Range(0, 50).Draw(t, "at least")
+		operations := rapid.IntRange(1, 50).Draw(t, "operations")
+		atLeast := rapid.Float64Range(0, 50).Draw(t, "at least")
 		rebalance := func(hosts []Host) (*Layout, *Shares, Gain, bool) {
-			l, shares := layoutIn(runs, "job", sizes, hosts), &Shares{operations: tempo.operations, builds: tempo.builds}
+			l := layoutIn(runs, "job", sizes, hosts)
+			shares := &Shares{operations: tempo.operations, builds: tempo.builds}
 			for tile, h := range first.Owner {
 				at := slices.IndexFunc(hosts, func(host Host) bool { return host.ID == first.hosts[h].ID })
 				l.MarkPlaced(tile, at, first.Stored[tile])
@@ -306,7 +319,8 @@ func TestRebalanceIsSound(t *testing.T) {
 				}
 			}
 		}
-		was, is := maxLoad(first.load, l.hosts), maxLoad(l.load, l.hosts)
+		was := maxLoad(first.load, l.hosts)
+		is := maxLoad(l.load, l.hosts)
 		for h, host := range l.hosts {
 			if want := 1 / done[host.ID].Seconds; moved && first.load[h] > 0 && math.Abs(host.Weight/want-1) > 1e-9 {
 				t.Fatalf("host %+v has another speed than %g", host, want)
@@ -321,7 +335,8 @@ func TestRebalanceIsSound(t *testing.T) {
 			}
 			return
 		}
-		if is > 0.9*was*(1+1e-9) || math.Abs(gain.Saved-(was-is)) > 1e-9*was || gain.Saved*float64(operations) < max(gain.Cost, atLeast) {
+		if is > 0.9*was*(1+1e-9) || math.Abs(gain.Saved-(was-is)) > 1e-9*was ||
+			gain.Saved*float64(operations) < max(gain.Cost, atLeast) {
 			t.Fatalf("%+v for %d operations of %g that now take %g", gain, operations, was, is)
 		}
 		for h, host := range l.hosts {

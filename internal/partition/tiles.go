@@ -61,7 +61,8 @@ func AllTiles(n int) []int {
 func SumByTile(n int, value func(row int) float64) float64 {
 	total := 0.0
 	for tile := range TileCount(n) {
-		rows, part := Tile(n, tile), 0.0
+		rows := Tile(n, tile)
+		part := 0.0
 		for i := rows.From; i < rows.To; i++ {
 			part += value(i)
 		}

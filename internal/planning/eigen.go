@@ -133,7 +133,8 @@ func (w Workload) searchWork(workers int) float64 {
 	if w.Eigen == nil {
 		return 0
 	}
-	n, products := float64(w.Rows()), float64(w.AssumedProducts())
+	n := float64(w.Rows())
+	products := float64(w.AssumedProducts())
 	work := products * n * 8 * moveByte * float64(workers+1)
 	work += float64(w.Eigen.Restarts*iterations*w.K*w.Eigen.Columns) * n * scoreValue
 	if w.Eigen.Dense {

@@ -38,7 +38,8 @@ func TestPlansOfEigenvectors(t *testing.T) {
 		why      string
 	}{
 		// A block of 14 takes one pass; the degrees and the objective take one each.
-		{leading, 20 * 14, 20 + 2, 3*70 + 6*14, "is assumed to take 280 products of the matrix with a vector, in steps of 14"},
+		{leading, 20 * 14, 20 + 2, 3*70 + 6*14,
+			"is assumed to take 280 products of the matrix with a vector, in steps of 14"},
 		{constrained, 20 * 12, 20 + 2, 4*60 + 16*12, "is assumed to take 240 products"},
 		{exact, 1000, 62 + 2, 6 * 1000, "found at once, from all 1000 columns"},
 	} {
@@ -46,11 +47,13 @@ func TestPlansOfEigenvectors(t *testing.T) {
 		if c.plan.Products != c.products || c.plan.Passes != c.passes || !strings.Contains(c.plan.Why, c.why) {
 			t.Errorf("%d products, %g passes, %s", c.plan.Products, c.plan.Passes, c.plan.Why)
 		}
-		if columns := float64(c.plan.CoordinatorBytes) / 8 / gcFactor / float64(rows); columns < 0.95*float64(c.columns) || columns > float64(c.columns) {
+		if columns := float64(c.plan.CoordinatorBytes) / 8 / gcFactor /
+			float64(rows); columns < 0.95*float64(c.columns) || columns > float64(c.columns) {
 			t.Errorf("the coordinator holds about %.0f columns, not %d", columns, c.columns)
 		}
 	}
-	if plain := planFor(t, graph(1000, 5000, 2)); plain.Products != 0 || plain.CoordinatorBytes != 0 || strings.Contains(plain.Why, "eigen") {
+	if plain := planFor(t, graph(1000, 5000, 2)); plain.Products != 0 || plain.CoordinatorBytes != 0 ||
+		strings.Contains(plain.Why, "eigen") {
 		t.Errorf("a job without eigenvectors is planned as %+v", plain)
 	}
 	// As the start of other iterations they are additional.
@@ -64,7 +67,8 @@ func TestPlansOfEigenvectors(t *testing.T) {
 // More of anything takes no less memory and no less time.
 func TestEigenvectorsTakeMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, pairs := rapid.IntRange(100, 100_000).Draw(t, "n"), rapid.IntRange(1, 60).Draw(t, "pairs")
+		n := rapid.IntRange(100, 100_000).Draw(t, "n")
+		pairs := rapid.IntRange(1, 60).Draw(t, "pairs")
 		p := withEigenvectors(graph(n, 5*n, 2), pairs)
 		q := p
 		q.Eigen = &Eigensolver{Pairs: pairs, Columns: p.K, Restarts: 10}

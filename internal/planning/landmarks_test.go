@@ -9,7 +9,8 @@ import (
 
 func matrixOf(rows, columns, k int) Workload {
 	return Workload{
-		Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, Rows: rows, Columns: columns}, DatasetBytes: 8 * int64(rows) * int64(columns), K: k,
+		Matrix:       kernel.MatrixSpec{Function: kernel.Gaussian, Rows: rows, Columns: columns},
+		DatasetBytes: 8 * int64(rows) * int64(columns), K: k,
 		Restarts: 10, Lanes: 10, Landmarkable: true,
 	}
 }
@@ -44,7 +45,8 @@ func TestThePlanOfLandmarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan.Seconds < 10 || plan.Seconds > 100 || plan.Bytes < 1<<30 || plan.Bytes > 4<<30 || plan.CoordinatorBytes < 32<<20 || plan.CoordinatorBytes > 500<<20 {
+	if plan.Seconds < 10 || plan.Seconds > 100 || plan.Bytes < 1<<30 || plan.Bytes > 4<<30 ||
+		plan.CoordinatorBytes < 32<<20 || plan.CoordinatorBytes > 500<<20 {
 		t.Errorf("%v s, %d MiB and %d MiB in the coordinator", plan.Seconds, plan.Bytes>>20, plan.CoordinatorBytes>>20)
 	}
 	if !strings.Contains(plan.Why, "128 features") || !strings.Contains(plan.Why, "1000 landmarks") {

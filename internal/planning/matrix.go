@@ -56,7 +56,8 @@ func (w matrixJob) tileSize(tile int) partition.Size {
 func (w matrixJob) fixedBytes(threads int) int64 {
 	perRow := w.lanes()*rowOperationBytes + int64(max(0, w.Products-1))*productRowBytes
 	fixed := w.Matrix.SharedBytes(w.K, w.edges()+w.SparseEntries) + int64(w.Matrix.Rows)*perRow +
-		w.SparseEntries*sparseEntryBytes + w.blockBytes() + int64(max(1, threads))*w.Matrix.ThreadBytes(w.K, int(w.lanes()))
+		w.SparseEntries*sparseEntryBytes + w.blockBytes() +
+		int64(max(1, threads))*w.Matrix.ThreadBytes(w.K, int(w.lanes()))
 	if w.isGraph() {
 		return fixed + w.DatasetBytes
 	}
@@ -112,7 +113,8 @@ func (w matrixJob) pieceWork(rows float64) float64 {
 		return float64(w.edges()) * (graphEntry + edge + float64(w.vectorsPerPass())*productEdge)
 	}
 	return rows * float64(w.Matrix.Rows) *
-		(entryNanoseconds(w.Matrix) + readEntry + float64(w.lanes())*addEntry + float64(w.vectorsPerPass())*productEntry)
+		(entryNanoseconds(w.Matrix) + readEntry + float64(w.lanes())*addEntry +
+			float64(w.vectorsPerPass())*productEntry)
 }
 
 // entryNanoseconds returns the time of one thread to compute one entry.
@@ -139,14 +141,16 @@ func (w matrixJob) explain(plan *Plan, offer string) string {
 	slowdown := max(1, entryNanoseconds(w.Matrix)/readEntry) // of computing an entry, compared with reading it
 	switch {
 	case w.isGraph():
-		return fmt.Sprintf("a graph is never made dense: every worker with tiles holds all of it (%s); %s", text.Bytes(w.DatasetBytes), offer)
+		return fmt.Sprintf("a graph is never made dense: every worker with tiles holds all of it (%s); %s",
+			text.Bytes(w.DatasetBytes), offer)
 	case w.Storage == None && plan.Computed > 0:
 		return fmt.Sprintf("no entry is stored, as requested: what would take %s is recomputed on each use, "+
 			"about %.0f times slower than reading it", entries, slowdown)
 	case plan.Computed == 0:
 		return fmt.Sprintf("all of the matrix is stored: it takes %s; %s", entries, offer)
 	case plan.Stored == 0:
-		return fmt.Sprintf("no tile of %s fits in memory: %s; entries are recomputed on each use, about %.0f times slower than reading them",
+		return fmt.Sprintf("no tile of %s fits in memory: %s; entries are recomputed on each use, about %.0f times "+
+			"slower than reading them",
 			text.Bytes(w.EntryBytes(0)), offer, slowdown)
 	}
 	return fmt.Sprintf("%d of %d tiles fit in memory: the whole matrix takes %s; %s; "+

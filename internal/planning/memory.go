@@ -177,7 +177,8 @@ func (w Workload) stateBytes() float64 {
 	running := float64(w.lanes()) + 1 // plus the best finished one, which keeps its whole state
 	bytes += running*labels + w.kind().snapshotBytes()
 	if e := w.Eigen; e != nil && !e.Dense {
-		bytes += 8 * float64(w.Rows()) * float64(eigen.StateColumns(e.Pairs, e.Generalized)) * float64(max(1, e.Searches))
+		bytes += 8 * float64(w.Rows()) * float64(eigen.StateColumns(e.Pairs, e.Generalized)) *
+			float64(max(1, e.Searches))
 	}
 	if l := w.Levels; l != nil {
 		bytes += float64(max(1, l.Fits)) * float64(l.Vertices) * labelBytes(l.K)

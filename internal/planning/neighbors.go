@@ -93,16 +93,19 @@ func (w neighborJob) fixedBytes(threads int) int64 {
 		return rowBytes*n + w.TileBuildBytes() + each*neighbor.ListBytes(count)
 	}
 	if s.Sparse {
-		return w.DatasetBytes + neighbor.SparseBytes(n, int64(s.Columns), s.Entries) + each*neighbor.SparseThreadBytes(n, count)
+		return w.DatasetBytes + neighbor.SparseBytes(n, int64(s.Columns), s.Entries) +
+			each*neighbor.SparseThreadBytes(n, count)
 	}
-	return w.DatasetBytes + neighbor.PointBytes(n, int64(s.Columns)) + each*neighbor.PointThreadBytes(n, int64(s.Columns), count)
+	return w.DatasetBytes + neighbor.PointBytes(n, int64(s.Columns)) +
+		each*neighbor.PointThreadBytes(n, int64(s.Columns), count)
 }
 
 func (w neighborJob) explain(_ *Plan, offer string) string {
 	if w.Neighbors.Given {
 		return "every worker reads the rows of its tiles from the kernel matrix; " + offer
 	}
-	return fmt.Sprintf("every worker with tiles holds the whole data set (%s), and a copy of it in which neighbors are found; %s",
+	return fmt.Sprintf("every worker with tiles holds the whole data set (%s), and a copy of it in which neighbors "+
+		"are found; %s",
 		text.Bytes(w.DatasetBytes), offer)
 }
 

@@ -29,14 +29,16 @@ func TestPlansOfNeighbors(t *testing.T) {
 	}{
 		{pointShape(10_000, 784), 8 * 7_840_000, 119, 140, "holds the whole data set (59.8 MiB), and a copy"},
 		{sparseShape(10_000, 5000, 50), 12 * 500_000, 15, 20, "holds the whole data set (5.72 MiB), and a copy"},
-		{&dataset.Kernel{N: 4000}, 8 * 16_000_000, 8, 16, "reads the rows of its tiles from the kernel matrix"}, // 128 rows at a time
+		// 128 rows at a time
+		{&dataset.Kernel{N: 4000}, 8 * 16_000_000, 8, 16, "reads the rows of its tiles from the kernel matrix"},
 	} {
 		p := NeighborWorkload(c.data, c.bytes, 10)
 		plan, err := Make(p, []Worker{{Threads: 2, Free: Unlimited}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plan.Bytes < c.low<<20 || plan.Bytes > c.mib<<20 || !strings.Contains(plan.Why, c.why) || plan.Storage != "neighbors" || plan.Computed != 0 || plan.Seconds <= 0 {
+		if plan.Bytes < c.low<<20 || plan.Bytes > c.mib<<20 || !strings.Contains(plan.Why, c.why) ||
+			plan.Storage != "neighbors" || plan.Computed != 0 || plan.Seconds <= 0 {
 			t.Errorf("%T: %+v", c.data, plan)
 		}
 		_, err = Make(p, []Worker{{Threads: 2, Free: plan.Bytes / 2}})
@@ -51,7 +53,8 @@ func TestPlansOfNeighborGraphs(t *testing.T) {
 	const n, count = 100_000, 10
 	data := pointShape(n, 16)
 	search := NeighborWorkload(data, 8*16*n, count)
-	onGraph := Workload{Matrix: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: n, Columns: n}, DatasetBytes: dataset.CompressedBytes(n, 2*n*count), K: 5}
+	onGraph := Workload{Matrix: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: n, Columns: n},
+		DatasetBytes: dataset.CompressedBytes(n, 2*n*count), K: 5}
 	both := onGraph
 	both.Search = &search
 	workers := []Worker{{Name: "a", Threads: 2, Free: Unlimited}, {Name: "b", Threads: 1, Free: Unlimited}}
@@ -63,7 +66,8 @@ func TestPlansOfNeighborGraphs(t *testing.T) {
 		}
 	}
 	first, second, whole := plans[0], plans[1], plans[2]
-	if whole.Seconds != first.Seconds+second.Seconds || whole.Bytes != max(first.Bytes, second.Bytes) || whole.Storage != second.Storage {
+	if whole.Seconds != first.Seconds+second.Seconds || whole.Bytes != max(first.Bytes, second.Bytes) ||
+		whole.Storage != second.Storage {
 		t.Errorf("planned as %+v", whole)
 	}
 	for at, share := range whole.Shares {
@@ -72,7 +76,8 @@ func TestPlansOfNeighborGraphs(t *testing.T) {
 		}
 	}
 	// The neighbors, the edges, and the graph twice: about 72 bytes for each neighbor, and as much again for garbage.
-	if bytes := whole.CoordinatorBytes; bytes < 2*70*n*count || bytes > 2*80*n*count || !strings.Contains(whole.Why, "at most 1000000 edges") {
+	if bytes := whole.CoordinatorBytes; bytes < 2*70*n*count || bytes > 2*80*n*count ||
+		!strings.Contains(whole.Why, "at most 1000000 edges") {
 		t.Errorf("%d bytes in the coordinator: %s", bytes, whole.Why)
 	}
 	if _, err := Make(both, []Worker{{Threads: 1, Free: first.Shares[0].Bytes / 3}}); !fault.Is(err, DoesNotFit) {
@@ -87,7 +92,8 @@ func TestPlansCountWorkersThatOnlySearch(t *testing.T) {
 	onGraph := graph(n, n*count, 5)
 	both := onGraph
 	both.Search = &search
-	workers := []Worker{{Name: "a", Threads: 1, Free: Unlimited}, {Name: "b", Threads: 8, Free: onGraph.MinFreeBytes(8) - 1}}
+	workers := []Worker{{Name: "a", Threads: 1, Free: Unlimited},
+		{Name: "b", Threads: 8, Free: onGraph.MinFreeBytes(8) - 1}}
 	peaks, bytes := map[string]int64{}, int64(0)
 	for _, p := range []Workload{search, onGraph} {
 		plan, err := Make(p, workers)

@@ -42,17 +42,21 @@ func TestPlansOfSeveralParts(t *testing.T) {
 		seconds += plan.Seconds
 	}
 	bytes += searches // the second, which converts the points, takes more
-	if whole.Bytes != bytes || whole.Seconds != seconds || whole.CoordinatorBytes != search.CoordinatorBytes() || whole.CoordinatorBytes == 0 {
-		t.Errorf("%d bytes in %v s, %d in the coordinator; want %d, %v, %d", whole.Bytes, whole.Seconds, whole.CoordinatorBytes, bytes, seconds, search.CoordinatorBytes())
+	if whole.Bytes != bytes || whole.Seconds != seconds || whole.CoordinatorBytes != search.CoordinatorBytes() ||
+		whole.CoordinatorBytes == 0 {
+		t.Errorf("%d bytes in %v s, %d in the coordinator; want %d, %v, %d", whole.Bytes, whole.Seconds,
+			whole.CoordinatorBytes, bytes, seconds, search.CoordinatorBytes())
 	}
-	for _, what := range []string{"; in addition, if memory allows: ", "for the search for neighbors and ", "for the points in other units"} {
+	for _, what := range []string{"; in addition, if memory allows: ", "for the search for neighbors and ",
+		"for the points in other units"} {
 		if !strings.Contains(whole.Why, what) {
 			t.Errorf("%q is not in %q", what, whole.Why)
 		}
 	}
 
 	// Parts take turns where there is less room, but each must fit.
-	tight, err := MakeAll(parts, []Worker{{Name: "a", Threads: 2, Free: largest}, {Name: "b", Threads: 1, Free: largest}})
+	tight, err := MakeAll(parts, []Worker{{Name: "a", Threads: 2, Free: largest},
+		{Name: "b", Threads: 1, Free: largest}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +74,8 @@ func TestPlansOfSeveralParts(t *testing.T) {
 // Workers of the same name, such as two on one host, each take their own part of a plan.
 func TestPlansTellNamesakesApart(t *testing.T) {
 	const n, d = 20_000, 100
-	parts := []Workload{{Vectors: &Vectors{Rows: n, Columns: d, Width: d}, DatasetBytes: 8 * n * d, K: 3, Lanes: 2}, NeighborWorkload(pointShape(n, d), 8*n*d, 10)}
+	parts := []Workload{{Vectors: &Vectors{Rows: n, Columns: d, Width: d}, DatasetBytes: 8 * n * d, K: 3, Lanes: 2},
+		NeighborWorkload(pointShape(n, d), 8*n*d, 10)}
 	var plans [2]*Plan
 	for at, names := range [][]string{{"a", "b"}, {"host", "host"}} {
 		var workers []Worker
@@ -85,7 +90,8 @@ func TestPlansTellNamesakesApart(t *testing.T) {
 	}
 	for at, share := range plans[0].Shares {
 		if got := plans[1].Shares[at].Bytes; got != share.Bytes || plans[1].Bytes != plans[0].Bytes {
-			t.Errorf("worker %d takes %d bytes of %d; with names of their own, %d of %d", at, got, plans[1].Bytes, share.Bytes, plans[0].Bytes)
+			t.Errorf("worker %d takes %d bytes of %d; with names of their own, %d of %d", at, got, plans[1].Bytes,
+				share.Bytes, plans[0].Bytes)
 		}
 	}
 }

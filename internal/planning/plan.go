@@ -86,12 +86,14 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 		plan.EntryBytes = p.DatasetBytes
 	}
 	kind := p.kind()
-	plan.Storage, plan.Passes = kind.storageName(plan.Stored > 0, plan.Computed > 0), kind.passes()
+	plan.Storage = kind.storageName(plan.Stored > 0, plan.Computed > 0)
+	plan.Passes = kind.passes()
 	plan.Seconds = p.seconds(plan)
 	if p.Times > 1 {
 		plan.Passes, plan.Seconds = float64(p.Times)*plan.Passes, float64(p.Times)*plan.Seconds
 	}
-	plan.Products, plan.CoordinatorBytes = p.AssumedProducts(), p.CoordinatorBytes()
+	plan.Products = p.AssumedProducts()
+	plan.CoordinatorBytes = p.CoordinatorBytes()
 	plan.Why = kind.explain(plan, offer(workers)) + p.explainEigen()
 	if p.Times > 1 {
 		plan.Why += fmt.Sprintf("; repeated for %d values of k, of which the largest, %d, needs the most", p.Times, p.K)
@@ -116,7 +118,8 @@ func (p *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 		p.EntryBytes, p.Bytes, p.Shares = first.EntryBytes, first.Bytes, first.Shares
 	}
 	p.addShares(first.Shares, larger)
-	p.Why = fmt.Sprintf("step 1, nearest neighbors (about %.0f s, less if points form groups): %s; step 2, clustering a graph of at most %d edges: %s",
+	p.Why = fmt.Sprintf("step 1, nearest neighbors (about %.0f s, less if points form groups): %s; step 2, "+
+		"clustering a graph of at most %d edges: %s",
 		first.Seconds, first.Why, search.Neighbors.Edges(), p.Why)
 	p.Seconds += first.Seconds
 	return p, nil
@@ -142,7 +145,8 @@ func offer(workers []Worker) string {
 // there is room, and otherwise gives it up for the next one, so each must fit on its own. The plan is that of the
 // first part, with the memory and time of all.
 func MakeAll(parts []Workload, workers []Worker) (*Plan, error) {
-	plans, search := make([]*Plan, len(parts)), -1
+	plans := make([]*Plan, len(parts))
+	search := -1
 	for at, part := range parts {
 		plan, err := Make(part, workers)
 		if err != nil {
@@ -156,7 +160,8 @@ func MakeAll(parts []Workload, workers []Worker) (*Plan, error) {
 			plans[search].addShares(plan.Shares, larger)
 		}
 	}
-	whole, others := plans[0], []string(nil)
+	whole := plans[0]
+	others := []string(nil)
 	for at := 1; at < len(parts); at++ {
 		whole.Seconds += plans[at].Seconds
 		whole.Products += plans[at].Products

@@ -67,8 +67,9 @@ type kind interface {
 	passes() float64                                    // over all tiles, after they are built; lanes share them
 	rounds() float64                                    // iterations, in each of which the coordinator asks all workers
 	work(plan *Plan, share Share, rows float64) float64 // of one thread, for all rows of a share
-	pieceWork(rows float64) float64                     // of one thread, for a tile of this many rows: an upper estimate
-	coordinator() (bytes int64, work float64)           // of the coordinator, besides levels and eigenvectors
+	// of one thread, for a tile of this many rows: an upper estimate
+	pieceWork(rows float64) float64
+	coordinator() (bytes int64, work float64) // of the coordinator, besides levels and eigenvectors
 }
 
 func (w Workload) kind() kind {

@@ -15,8 +15,9 @@ import (
 
 func points(n, d, k int, storage Storage) Workload {
 	return Workload{
-		Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, Rows: n, Columns: d}, DatasetBytes: 24 + 8*int64(n)*int64(d),
-		K: k, SparseEntries: 20, Storage: storage,
+		Matrix:       kernel.MatrixSpec{Function: kernel.Gaussian, Rows: n, Columns: d},
+		DatasetBytes: 24 + 8*int64(n)*int64(d),
+		K:            k, SparseEntries: 20, Storage: storage,
 	}
 }
 
@@ -28,7 +29,8 @@ func given(n, k int) Workload {
 
 func graph(n, edges, k int) Workload {
 	p := points(n, 0, k, Auto)
-	p.Matrix.Function, p.DatasetBytes = kernel.Adjacency, 24+8*int64(n+1)+12*int64(edges)
+	p.Matrix.Function = kernel.Adjacency
+	p.DatasetBytes = 24 + 8*int64(n+1) + 12*int64(edges)
 	return p
 }
 
@@ -56,7 +58,8 @@ func drawWorkers(t *rapid.T, maxFree int64) []Worker {
 	workers := make([]Worker, rapid.IntRange(1, 6).Draw(t, "workers"))
 	for w := range workers {
 		workers[w] = Worker{
-			Name: fmt.Sprint("w", w), Threads: rapid.IntRange(1, 8).Draw(t, "threads"), Free: rapid.Int64Range(-1000, maxFree).Draw(t, "free"),
+			Name: fmt.Sprint("w", w), Threads: rapid.IntRange(1, 8).Draw(t, "threads"),
+			Free: rapid.Int64Range(-1000, maxFree).Draw(t, "free"),
 		}
 	}
 	return workers
@@ -91,7 +94,8 @@ func TestPlansKeepTheirPromises(t *testing.T) {
 			}
 			stored, computed, bytes = stored+share.Stored, computed+share.Computed, bytes+share.Bytes
 		}
-		if stored != plan.Stored || computed != plan.Computed || stored+computed != plan.Tiles || plan.Tiles != partition.TileCount(p.Rows()) || bytes != plan.Bytes {
+		if stored != plan.Stored || computed != plan.Computed || stored+computed != plan.Tiles ||
+			plan.Tiles != partition.TileCount(p.Rows()) || bytes != plan.Bytes {
 			t.Fatalf("the shares do not add up: %+v", plan)
 		}
 		strict := p
@@ -151,11 +155,15 @@ func TestPlans(t *testing.T) {
 		stored, computed int
 		storage, why     string
 	}{
-		{"plenty", points(5000, 8, 5, Auto), []int64{200 * mib, 200 * mib}, 20, 0, "float32", "all of the matrix is stored: it takes 95.5 MiB; 2 workers offer 400 MiB"},
+		{"plenty", points(5000, 8, 5, Auto), []int64{200 * mib, 200 * mib}, 20, 0, "float32",
+			"all of the matrix is stored: it takes 95.5 MiB; 2 workers offer 400 MiB"},
 		{"half", points(5000, 8, 5, Auto), []int64{50 * mib}, 10, 10, "float32+none", "10 of 20 tiles fit in memory"},
-		{"hardly any", points(5000, 8, 5, Auto), []int64{3 * mib}, 0, 20, "none", "no tile of 4.88 MiB fits in memory: 1 worker offers 3 MiB"},
-		{"as requested", points(5000, 8, 5, None), []int64{200 * mib}, 0, 20, "none", "no entry is stored, as requested"},
-		{"one big, one small", points(5000, 8, 5, Auto), []int64{200 * mib, 3 * mib}, 20, 0, "float32", "all of the matrix is stored"},
+		{"hardly any", points(5000, 8, 5, Auto), []int64{3 * mib}, 0, 20, "none",
+			"no tile of 4.88 MiB fits in memory: 1 worker offers 3 MiB"},
+		{"as requested", points(5000, 8, 5, None), []int64{200 * mib}, 0, 20, "none",
+			"no entry is stored, as requested"},
+		{"one big, one small", points(5000, 8, 5, Auto), []int64{200 * mib, 3 * mib}, 20, 0, "float32",
+			"all of the matrix is stored"},
 		{"given", given(2000, 5), []int64{40 * mib, 40 * mib}, 32, 0, "float32", "all of the matrix"},
 		{"graph", graph(5000, 100_000, 5), []int64{10 * mib}, 20, 0, "sparse", "a graph is never made dense"},
 		{"no limit", points(5000, 8, 5, Auto), []int64{Unlimited}, 20, 0, "float32", "unlimited memory"},
@@ -169,7 +177,8 @@ func TestPlans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if plan.Stored != c.stored || plan.Computed != c.computed || plan.Storage != c.storage || !strings.Contains(plan.Why, c.why) {
+			if plan.Stored != c.stored || plan.Computed != c.computed || plan.Storage != c.storage ||
+				!strings.Contains(plan.Why, c.why) {
 				t.Errorf("plan %+v", plan)
 			}
 		})
@@ -185,7 +194,8 @@ func TestRefusals(t *testing.T) {
 		want []string
 	}{
 		{"float32", points(20_000, 16, 10, Float32), 512 * mib,
-			[]string{"with storage float32 it needs 1.5 GiB for 20000 rows in 20 tiles of 78.3 MiB", "512 MiB are free on 1 worker",
+			[]string{"with storage float32 it needs 1.5 GiB for 20000 rows in 20 tiles of 78.3 MiB",
+				"512 MiB are free on 1 worker",
 				"storage auto (or none)", "more workers like the largest"}},
 		{"auto", points(200_000, 16, 1000, Auto), 512 * mib,
 			[]string{"even without storing the matrix it needs 1.54 GiB", "3 more workers"}},
@@ -256,7 +266,8 @@ func TestTimesGrowWithTheWork(t *testing.T) {
 
 // The memory of a graph depends on its edges, not on k.
 func TestGraphMemoryFollowsTheEdges(t *testing.T) {
-	few, many := graph(100_000, 500_000, 10), graph(100_000, 500_000, 1000)
+	few := graph(100_000, 500_000, 10)
+	many := graph(100_000, 500_000, 1000)
 	if a, b := few.FixedBytes(1), many.FixedBytes(1); b > a+100_000 {
 		t.Errorf("%d bytes for 10 clusters, %d for 1000", a, b)
 	}

@@ -38,7 +38,8 @@ func (w Workload) refuse(workers []Worker) error {
 		how = "even without storing the matrix"
 	}
 	f := fault.New(fault.ResourceExhausted, DoesNotFit,
-		"the job does not fit: %s it needs %s for %s in %s of %s, and each worker needs %s free to start; %s are free on %s",
+		"the job does not fit: %s it needs %s for %s in %s of %s, and each worker needs %s free to start; %s "+
+			"are free on %s",
 		how, text.Bytes(needed), text.Plural(w.Rows(), "row"), text.Plural(partition.TileCount(w.Rows()), "tile"),
 		text.Bytes(w.minTileBytes()), text.Bytes(minFree),
 		text.Bytes(free), text.Plural(len(workers), "worker")).
@@ -70,17 +71,20 @@ func (w Workload) remedies(workers []Worker) []remedy {
 		}
 	}
 	if w.Landmarkable && w.K <= proposedLandmarks/10 && w.byLandmarks().fits(workers) {
-		remedies = append(remedies, remedy{fmt.Sprintf("landmarks %d, for an approximate answer", proposedLandmarks), "landmarks", proposedLandmarks})
+		remedies = append(remedies, remedy{fmt.Sprintf("landmarks %d, for an approximate answer", proposedLandmarks),
+			"landmarks", proposedLandmarks})
 	}
 	if more := w.moreWorkers(workers); more > 0 {
-		remedies = append(remedies, remedy{text.Plural(more, "more worker") + " like the largest", "more_workers", more})
+		remedies = append(remedies, remedy{text.Plural(more, "more worker") + " like the largest",
+			"more_workers", more})
 	}
 	return remedies
 }
 
 // minTileBytes returns the smallest memory of the largest tile that the storage mode allows.
 func (w Workload) minTileBytes() int64 {
-	largest, rule := int64(0), w.StorageRule()
+	largest := int64(0)
+	rule := w.StorageRule()
 	for _, size := range w.TileSizes() {
 		largest = max(largest, sizeBy(rule, size))
 	}
@@ -96,7 +100,8 @@ func sizeBy(rule partition.StorageRule, size partition.Size) int64 {
 
 // fits reports whether all tiles fit on the workers, counting each as a full tile.
 func (w Workload) fits(workers []Worker) bool {
-	size, tiles := w.minTileBytes(), int64(partition.TileCount(w.Rows()))
+	size := w.minTileBytes()
+	tiles := int64(partition.TileCount(w.Rows()))
 	for _, worker := range workers {
 		if host := w.on(worker).Host("", worker.Threads, worker.Free, false); host.FreeBytes > 0 {
 			tiles -= host.FreeBytes / size

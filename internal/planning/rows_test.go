@@ -12,7 +12,8 @@ import (
 // As many consecutive tiles as there are threads lie in no more pieces than a worker has memory for.
 func TestBuildPiecesSuffice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, d := rapid.IntRange(16, 5000).Draw(t, "n"), rapid.IntRange(1, 20_000).Draw(t, "d")
+		n := rapid.IntRange(16, 5000).Draw(t, "n")
+		d := rapid.IntRange(1, 20_000).Draw(t, "d")
 		threads := rapid.IntRange(1, 5).Draw(t, "threads")
 		p := dense(n, d, 1)
 		tiles := partition.TileCount(n)

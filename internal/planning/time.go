@@ -26,7 +26,8 @@ const (
 
 // seconds estimates how long a plan takes: as long as its slowest worker, plus the coordinator's work.
 func (w Workload) seconds(plan *Plan) float64 {
-	kind, longest := w.kind(), 0.0
+	kind := w.kind()
+	longest := 0.0
 	for _, share := range plan.Shares {
 		rows := min(kind.rows(), (share.Stored+share.Computed)*plan.TileRows)
 		longest = max(longest, kind.work(plan, share, float64(rows))/float64(max(1, share.Threads)))

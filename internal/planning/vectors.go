@@ -77,7 +77,8 @@ func (w vectorJob) snapshotBytes() float64 {
 func (w vectorJob) tileSize(tile int) partition.Size {
 	v := w.Vectors
 	rows := partition.Tile(v.Rows, tile).Len()
-	ofLanes, values := w.lanes()*w.laneBytes(rows), vector.DenseTileBytes(rows, v.Width)
+	ofLanes := w.lanes() * w.laneBytes(rows)
+	values := vector.DenseTileBytes(rows, v.Width)
 	if v.isSparse() {
 		values = vector.SparseTileBytes(rows, v.Entries[tile], v.Width > v.Columns)
 		if w.ByRows() {
@@ -137,9 +138,11 @@ func (w vectorJob) fixedBytes(threads int) int64 {
 	}
 	data, perRow := w.DatasetBytes, int64(rowOperationBytes)
 	if w.ByRows() {
-		data, perRow = w.rowBuildBytes(threads), labelRowBytes
+		data = w.rowBuildBytes(threads)
+		perRow = labelRowBytes
 	}
-	lane := n*perRow + (modelValueBytes+changeBytes)*padded*width + vector.WeightBytes(w.K, v.Width) + modelClusterBytes*padded
+	lane := n*perRow + (modelValueBytes+changeBytes)*padded*width + vector.WeightBytes(w.K, v.Width) +
+		modelClusterBytes*padded
 	if v.FullMetric {
 		lane += (modelValueBytes + 8) * d * d
 	}
@@ -154,7 +157,8 @@ func (w vectorJob) fixedBytes(threads int) int64 {
 			int64(max(1, threads))*kernel.FeatureThreadBytes(f.Columns, v.Columns)
 	}
 	tiles := int64(partition.TileCount(v.Rows))
-	answer := max(8*k*min(w.lanes()*n, int64(w.MaxPointsPerRequest())), 8*w.lanes()*v.scatter()*min(tiles, int64(w.MaxTilesPerRequest())))
+	answer := max(8*k*min(w.lanes()*n, int64(w.MaxPointsPerRequest())),
+		8*w.lanes()*v.scatter()*min(tiles, int64(w.MaxTilesPerRequest())))
 	return fixed + 2*answer // twice, because it is also packed
 }
 
@@ -201,7 +205,9 @@ func (w vectorJob) work(_ *Plan, _ Share, rows float64) float64 {
 	v := w.Vectors
 	values, score, visit := rows*float64(v.Width), scoreValue, visitValue
 	if v.isSparse() {
-		values, score, visit = rows/float64(v.Rows)*float64(v.entries()), sparseValue, sparseValue
+		values = rows / float64(v.Rows) * float64(v.entries())
+		score = sparseValue
+		visit = sparseValue
 	}
 	run := iterations*(values*float64(w.K)*score+visits*values*visit) + values*float64(w.K)*visit
 	if v.FullMetric {
@@ -267,7 +273,8 @@ func (w Workload) ByRows() bool {
 // addition to as many of the next tiles: enough for every thread to build one tile, whose rows may begin and end
 // within a piece in each place of the data set where they are.
 func (w Workload) BuildPieces(threads int) int64 {
-	rows, places := int64(max(1, threads))*w.tileDataBytes(), int64(1)
+	rows := int64(max(1, threads)) * w.tileDataBytes()
+	places := int64(1)
 	if w.Vectors.isSparse() {
 		places = sparsePlaces
 	}

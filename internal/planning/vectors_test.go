@@ -16,7 +16,8 @@ func dense(n, d, k int) Workload {
 }
 
 func drawSparse(t *rapid.T, n, d, k int) Workload {
-	p, total := dense(n, d, k), int64(0)
+	p := dense(n, d, k)
+	total := int64(0)
 	p.Vectors.Entries = make([]int64, partition.TileCount(n))
 	for tile := range p.Vectors.Entries {
 		p.Vectors.Entries[tile] = rapid.Int64Range(0, 10_000).Draw(t, "entries")
@@ -40,8 +41,10 @@ func TestPlansOfVectors(t *testing.T) {
 		free         []int64
 		storage, why string
 	}{
-		{"dense", dense(5000, 8, 5), []int64{2 * mib, 2 * mib}, "vectors", "all points are stored as float64, in 314 KiB over all workers"},
-		{"sparse", sparse, []int64{140 * mib}, "sparse vectors", "also holds the whole data set (2.29 MiB); 1 worker offers 140 MiB"},
+		{"dense", dense(5000, 8, 5), []int64{2 * mib, 2 * mib}, "vectors",
+			"all points are stored as float64, in 314 KiB over all workers"},
+		{"sparse", sparse, []int64{140 * mib}, "sparse vectors",
+			"also holds the whole data set (2.29 MiB); 1 worker offers 140 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var workers []Worker
@@ -52,7 +55,8 @@ func TestPlansOfVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if plan.Stored != 20 || plan.Computed != 0 || plan.Storage != c.storage || !strings.Contains(plan.Why, c.why) || plan.Passes < 100 {
+			if plan.Stored != 20 || plan.Computed != 0 || plan.Storage != c.storage ||
+				!strings.Contains(plan.Why, c.why) || plan.Passes < 100 {
 				t.Errorf("plan %+v", plan)
 			}
 		})
@@ -66,7 +70,8 @@ func TestPlansOfVectors(t *testing.T) {
 			t.Errorf("%q is not in %q", want, err)
 		}
 	}
-	if _, err := Make(dense(math.MaxInt32, math.MaxInt32, math.MaxInt32), []Worker{{Threads: 64, Free: Unlimited}}); !fault.Is(err, DoesNotFit) {
+	if _, err := Make(dense(math.MaxInt32, math.MaxInt32, math.MaxInt32),
+		[]Worker{{Threads: 64, Free: Unlimited}}); !fault.Is(err, DoesNotFit) {
 		t.Errorf("more than there can be: %v", err)
 	}
 }

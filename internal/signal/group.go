@@ -2,7 +2,8 @@ package signal
 
 import "sync"
 
-// Group is a group of goroutines that must end before what they use is closed. The zero value has none. It is safe for concurrent use.
+// Group is a group of goroutines that must end before what they use is closed. The zero value has none. It is safe for
+// concurrent use.
 type Group struct {
 	mu     sync.Mutex // guards closed, and orders Go before Close
 	closed bool

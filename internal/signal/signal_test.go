@@ -4,7 +4,8 @@ import "testing"
 
 // Those who wake never wait, and whoever waits next is woken once.
 func TestWake(t *testing.T) {
-	wake, ended := make(chan struct{}, 1), make(chan string, 1)
+	wake := make(chan struct{}, 1)
+	ended := make(chan string, 1)
 	for range 3 {
 		Wake(wake)
 	}

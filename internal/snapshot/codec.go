@@ -245,11 +245,13 @@ func (r *Reader) Bools() []bool {
 
 // Int32s reads a slice of int32.
 func (r *Reader) Int32s() []int32 {
-	count, width := r.Int(), r.Int()
+	count := r.Int()
+	width := r.Int()
 	if r.Check((width == 1 || width == 2 || width == 4) && count >= 0 && count <= len(r.rest)/max(1, width)); r.failed {
 		return nil
 	}
-	raw, values := r.take(width*count), make([]int32, count)
+	raw := r.take(width * count)
+	values := make([]int32, count)
 	for i := range values {
 		switch width {
 		case 1:

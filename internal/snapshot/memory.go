@@ -41,7 +41,8 @@ func NewMemory(limit int, measure func(encode func())) *Memory {
 	if measure == nil {
 		measure = func(encode func()) { encode() }
 	}
-	m := &Memory{measure: measure, limit: limit, pieces: map[string]*Piece{}, opened: map[string]bool{}, round: 1, wake: make(chan struct{}, 1)}
+	m := &Memory{measure: measure, limit: limit, pieces: map[string]*Piece{}, opened: map[string]bool{}, round: 1,
+		wake: make(chan struct{}, 1)}
 	m.replaced = sync.NewCond(&m.mu)
 	return m
 }
@@ -257,7 +258,8 @@ func (p *Piece) Finish(bytes int, encode func(*Writer)) {
 
 // Once computes a result, unless an earlier process has finished it. Pieces within the computation are saved while it
 // is in progress.
-func Once[T any](ctx context.Context, name string, encode func(*Writer, T), decode func(*Reader) T, compute func(ctx context.Context) (T, error)) (T, error) {
+func Once[T any](ctx context.Context, name string, encode func(*Writer, T), decode func(*Reader) T,
+	compute func(ctx context.Context) (T, error)) (T, error) {
 	p := Open(ctx, name)
 	if r := p.Result(); r != nil {
 		if result := decode(r); r.End() == nil {

@@ -9,7 +9,8 @@ import (
 func TestLargeStatesReplaceThemselves(t *testing.T) {
 	m := NewMemory(1000, nil)
 	ctx := With(t.Context(), m)
-	p, other := Open(ctx, "search"), Open(ctx, "other")
+	p := Open(ctx, "search")
+	other := Open(ctx, "other")
 	other.Keep(100, func(w *Writer) { w.Append(make([]byte, 100)) })
 	for step := byte(1); step < 10; step++ {
 		m.Ask()
@@ -41,7 +42,8 @@ func TestStatesLargerThanAnnounced(t *testing.T) {
 			p.Keep(100, func(w *Writer) { encoded++; w.Append(make([]byte, 1001)) })
 		}
 		if refused, _ := m.Refused(); encoded != round || refused != 1001 || m.Bytes() != 0 {
-			t.Errorf("after %d rounds the state was encoded %d times, %d bytes were refused and %d are kept", round, encoded, refused, m.Bytes())
+			t.Errorf("after %d rounds the state was encoded %d times, %d bytes were refused and %d are kept", round,
+				encoded, refused, m.Bytes())
 		}
 		m.Ask()
 	}

@@ -88,7 +88,8 @@ func TestPieces(t *testing.T) {
 	m := snapshot.NewMemory(1000, nil)
 	ctx := snapshot.With(context.Background(), m)
 	inner := snapshot.Within(ctx, "outer")
-	outer, part := snapshot.Open(ctx, "outer"), snapshot.Open(inner, "part")
+	outer := snapshot.Open(ctx, "outer")
+	part := snapshot.Open(inner, "part")
 	if snapshot.Open(inner, "part") != nil {
 		t.Error("a piece is opened twice")
 	}
@@ -122,7 +123,8 @@ func TestOnce(t *testing.T) {
 	m := snapshot.NewMemory(1000, nil)
 	computed := 0
 	once := func(m *snapshot.Memory) int {
-		v, err := snapshot.Once(snapshot.With(context.Background(), m), "it", (*snapshot.Writer).Int, (*snapshot.Reader).Int,
+		v, err := snapshot.Once(snapshot.With(context.Background(), m), "it", (*snapshot.Writer).Int,
+			(*snapshot.Reader).Int,
 			func(context.Context) (int, error) { computed++; return 42, nil })
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +144,9 @@ func TestOnce(t *testing.T) {
 // No cut, no changed byte of the head and no other identity is taken for a snapshot of the run.
 func TestForeignSnapshotsAreRefused(t *testing.T) {
 	m := snapshot.NewMemory(1000, nil)
-	snapshot.Open(snapshot.With(context.Background(), m), "piece").Keep(0, func(w *snapshot.Writer) { w.String("state") })
+	snapshot.Open(snapshot.With(context.Background(), m), "piece").Keep(0, func(w *snapshot.Writer) {
+		w.String("state")
+	})
 	whole := written(t, m, snapshot.Identity{1})
 	refused := func(name string, content []byte, of snapshot.Identity) {
 		again := snapshot.NewMemory(1000, nil)

@@ -134,7 +134,8 @@ func openBucket(ctx context.Context, where string) (bucket, error) {
 		return &memoryBucket{objects: map[string][]byte{}}, nil
 	case "file":
 		if u.Host != "" && u.Host != "localhost" || u.RawQuery != "" || u.Path == "" {
-			return nil, fault.Invalid("BLOBS_URL_INVALID", "the blob store %q is not of the form file:///DIRECTORY", where)
+			return nil, fault.Invalid("BLOBS_URL_INVALID", "the blob store %q is not of the form file:///DIRECTORY",
+				where)
 		}
 		return openDirectory(filepath.FromSlash(u.Path))
 	}
@@ -276,7 +277,8 @@ func (b *sealedBlobs) Close() error {
 func checkName(name string) error {
 	ok := len(name) <= maxNameLength && blobName.MatchString(name)
 	for part := range strings.SplitSeq(name, "/") {
-		ok = ok && len(part) <= maxPartLength && !strings.HasSuffix(part, tempSuffix) && !strings.HasSuffix(part, seal.Suffix)
+		ok = ok && len(part) <= maxPartLength && !strings.HasSuffix(part, tempSuffix) &&
+			!strings.HasSuffix(part, seal.Suffix)
 	}
 	if !ok {
 		return fault.Invalid("BLOB_NAME_INVALID", "the blob name %.100q is not lower-case letters, digits and ._- "+

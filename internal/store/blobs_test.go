@@ -44,7 +44,9 @@ func TestBlobs(t *testing.T) {
 	} {
 		for what, run := range cases {
 			for how, through := range map[string]func(Blobs) Blobs{
-				"": func(b Blobs) Blobs { return b }, "/stalling": func(b Blobs) Blobs { return WithStallTimeout(b, testTimeout, hclog.NewNullLogger()) },
+				"": func(b Blobs) Blobs { return b }, "/stalling": func(b Blobs) Blobs {
+					return WithStallTimeout(b, testTimeout, hclog.NewNullLogger())
+				},
 			} {
 				t.Run(kind+"/"+what+how, func(t *testing.T) {
 					b, err := OpenBlobs(t.Context(), where(t))
@@ -61,8 +63,10 @@ func TestBlobs(t *testing.T) {
 }
 
 func testBlobRoundTrip(t *testing.T, b Blobs) {
-	for _, size := range []int{0, 1, 511, 512, 513, seal.BlockBytes - 1, seal.BlockBytes, seal.BlockBytes + 1, 3 * seal.BlockBytes, 3*seal.BlockBytes + 7} {
-		name, content := fmt.Sprintf("sizes/%d", size), pattern(size)
+	for _, size := range []int{0, 1, 511, 512, 513, seal.BlockBytes - 1, seal.BlockBytes, seal.BlockBytes + 1,
+		3 * seal.BlockBytes, 3*seal.BlockBytes + 7} {
+		name := fmt.Sprintf("sizes/%d", size)
+		content := pattern(size)
 		put(t, b, name, content)
 		if got := read(t, b, name, 0, -1); !bytes.Equal(got, content) {
 			t.Errorf("%d bytes come back as %d, or changed", size, len(got))
@@ -190,7 +194,8 @@ func testBlobListing(t *testing.T, b Blobs) {
 		put(t, b, all[i], nil)
 	}
 	for prefix, want := range map[string][]string{
-		"": all, "a": all[:5], "a/": all[2:4], "a/b": all[3:4], "a/b/": all[3:4], "a/b/c": all[3:4], "c": nil, "c/d": nil, "b_": all[6:],
+		"": all, "a": all[:5], "a/": all[2:4], "a/b": all[3:4], "a/b/": all[3:4], "a/b/c": all[3:4], "c": nil,
+		"c/d": nil, "b_": all[6:],
 	} {
 		got, err := b.List(t.Context(), prefix)
 		if check(t, err); !slices.Equal(got, want) {
@@ -204,7 +209,8 @@ func testBlobListing(t *testing.T, b Blobs) {
 }
 
 func testBlobNames(t *testing.T, b Blobs) {
-	for _, name := range []string{"", ".", "..", "../x", "a/../b", "a/..", "/a", "a/", "a//b", "a/./b", ".hidden", "A", "a b",
+	for _, name := range []string{"", ".", "..", "../x", "a/../b", "a/..", "/a", "a/", "a//b", "a/./b",
+		".hidden", "A", "a b",
 		`a\b`, "a\x00", "a\n", "ä", "x.tmp", "x.tmp/y", "x.sealed", "-rf", "_",
 		strings.Repeat("a", maxPartLength+1), strings.Repeat("a/", maxNameLength/2) + "a"} {
 		err := b.Put(t.Context(), name, func(io.Writer) error {
@@ -218,7 +224,8 @@ func testBlobNames(t *testing.T, b Blobs) {
 		wantReason(t, err, "BLOB_NAME_INVALID")
 		wantReason(t, b.Delete(t.Context(), name), "BLOB_NAME_INVALID")
 	}
-	good := []string{strings.Repeat("a", maxPartLength), "0", "a..b", "a_b", "jobs/6f9619ff-8b86-d011-b42d-00cf4fc964ff/17/labels.npy"}
+	good := []string{strings.Repeat("a", maxPartLength), "0", "a..b", "a_b",
+		"jobs/6f9619ff-8b86-d011-b42d-00cf4fc964ff/17/labels.npy"}
 	for _, name := range good {
 		put(t, b, name, []byte(name))
 		if got := string(read(t, b, name, 0, -1)); got != name {
@@ -286,7 +293,8 @@ func TestBlobsRemoveTemporaryFiles(t *testing.T) {
 	defer b.Close()
 	put(t, b, "sub/kept", nil)
 	for _, name := range []string{"x.17ab.tmp", "sub/y.17ab.tmp"} {
-		path, before := filepath.Join(dir, name), time.Now().Add(-time.Second)
+		path := filepath.Join(dir, name)
+		before := time.Now().Add(-time.Second)
 		check(t, os.WriteFile(path, nil, 0o600))
 		check(t, os.Chtimes(path, before, before))
 	}
@@ -311,7 +319,10 @@ func TestBlobsLeaveNoDirectories(t *testing.T) {
 	defer b.Close()
 	content := func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }
 	found := func() (all []string) {
-		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error { all = append(all, path[len(root):]); return err })
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			all = append(all, path[len(root):])
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -330,7 +330,8 @@ func (s *boltState) Commit(ctx context.Context, txn Txn) (int64, error) {
 
 // clone returns a copy, so that the caller of Commit may change the transaction while it is written.
 func (t Txn) clone() Txn {
-	t.If, t.Delete = slices.Clone(t.If), slices.Clone(t.Delete)
+	t.If = slices.Clone(t.If)
+	t.Delete = slices.Clone(t.Delete)
 	t.Put = slices.Clone(t.Put)
 	for i := range t.Put {
 		t.Put[i].Value = bytes.Clone(t.Put[i].Value)

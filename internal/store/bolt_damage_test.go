@@ -104,7 +104,8 @@ func TestEmbeddedPagesDamaged(t *testing.T) {
 		}
 		for _, e := range list(t, s, "key/", "", 0) {
 			if !e.Damaged() && string(e.Value) != string(pattern(1000)) {
-				t.Errorf("bytes %d to %d are overwritten, and the value of %s is %d other bytes", at, end, e.Key, len(e.Value))
+				t.Errorf("bytes %d to %d are overwritten, and the value of %s is %d other bytes", at, end,
+					e.Key, len(e.Value))
 			}
 		}
 		check(t, s.Close())

@@ -97,7 +97,8 @@ func lockDirectory(dir string) (unlock func(), err error) {
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, fault.New(fault.FailedPrecondition, dirInUse, "data directory %s is in use by another coordinator", dir)
+		return nil, fault.New(fault.FailedPrecondition, dirInUse, "data directory %s is in use by another coordinator",
+			dir)
 	}
 	if err != nil {
 		return nil, fault.Invalid(dirUnusable, "cannot lock the data directory: %v", err)
@@ -146,7 +147,8 @@ func refuseEtcd(dir string) error {
 	}
 	return fault.New(fault.FailedPrecondition, "STORE_OF_EARLIER_VERSION",
 		"%s is the state of an earlier version of Cleave, which kept it in an embedded etcd, and this version cannot "+
-			"read it; start the earlier version once more, make a backup with cleave backup, and restore it into an empty "+
+			"read it; start the earlier version once more, make a backup with cleave backup, and restore it "+
+			"into an empty "+
 			"data directory with coordinator --restore", old)
 }
 

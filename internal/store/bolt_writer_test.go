@@ -19,7 +19,8 @@ import (
 // Transactions that wait for the disk are written together, up to a number and a size.
 func TestWaitingTransactionsAreWrittenTogether(t *testing.T) {
 	for _, c := range []struct{ waiting, bytes, want int }{
-		{waiting: 9, want: 10}, {waiting: maxGroup + 9, want: maxGroup}, {waiting: 9, bytes: maxGroupBytes / 3, want: 3},
+		{waiting: 9, want: 10}, {waiting: maxGroup + 9, want: maxGroup},
+		{waiting: 9, bytes: maxGroupBytes / 3, want: 3},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &boltState{requests: make(chan *request), ended: make(chan struct{}), written: make(chan struct{})}
@@ -34,7 +35,8 @@ func TestWaitingTransactionsAreWrittenTogether(t *testing.T) {
 			}
 			synctest.Wait()
 			if got := len(s.waiting(&request{txn: one})); got != c.want {
-				t.Errorf("with %d waiting, %d of %d bytes each are written together, want %d", c.waiting, got, c.bytes, c.want)
+				t.Errorf("with %d waiting, %d of %d bytes each are written together, want %d", c.waiting, got,
+					c.bytes, c.want)
 			}
 			close(s.ended)
 		})

@@ -36,7 +36,8 @@ func (s *skewedStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if off := now.Sub(signed); err != nil || off > maxSkew || off < -maxSkew {
 		s.refused++
 		w.WriteHeader(http.StatusForbidden)
-		fmt.Fprint(w, `<Error><Code>RequestTimeTooSkewed</Code><Message>The difference between the request time and the current time is too large.</Message></Error>`)
+		fmt.Fprint(w, `<Error><Code>RequestTimeTooSkewed</Code><Message>The difference between the request time and `+
+			`the current time is too large.</Message></Error>`)
 		return
 	}
 	switch body, err := io.ReadAll(r.Body); {
@@ -59,7 +60,8 @@ func openSkewed(t *testing.T, s *skewedStore) Blobs {
 	s.objects = map[string][]byte{}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	blobs, err := OpenBlobs(t.Context(), "s3://bucket?region=us-east-1&use_path_style=true&endpoint="+url.QueryEscape(server.URL))
+	blobs, err := OpenBlobs(t.Context(), "s3://bucket?region=us-east-1&use_path_style=true&endpoint="+
+		url.QueryEscape(server.URL))
 	check(t, err)
 	t.Cleanup(func() { check(t, blobs.Close()) })
 	return blobs
@@ -74,7 +76,10 @@ func TestAnObjectStoreWhoseClockDiffers(t *testing.T) {
 		if _, err := blobs.Open(t.Context(), "a", 0, -1); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%v ahead: %v", ahead, err)
 		}
-		check(t, blobs.Put(t.Context(), "a", func(w io.Writer) error { _, err := io.WriteString(w, "content"); return err }))
+		check(t, blobs.Put(t.Context(), "a", func(w io.Writer) error {
+			_, err := io.WriteString(w, "content")
+			return err
+		}))
 		r, err := blobs.Open(t.Context(), "a", 0, -1)
 		check(t, err)
 		text, err := io.ReadAll(r)
@@ -91,9 +96,13 @@ func TestAnObjectStoreWhoseClockDiffers(t *testing.T) {
 func TestAnObjectStoreThatRefusesTheClock(t *testing.T) {
 	blobs := openSkewed(t, &skewedStore{ahead: 90 * time.Minute})
 	put := func() error {
-		return blobs.Put(t.Context(), "a", func(w io.Writer) error { _, err := io.WriteString(w, "content"); return err })
+		return blobs.Put(t.Context(), "a", func(w io.Writer) error {
+			_, err := io.WriteString(w, "content")
+			return err
+		})
 	}
-	if err := put(); !fault.Is(err, blobsUnavailable) || !strings.Contains(err.Error(), "its clock differs from that of the coordinator by 1h") {
+	if err := put(); !fault.Is(err, blobsUnavailable) ||
+		!strings.Contains(err.Error(), "its clock differs from that of the coordinator by 1h") {
 		t.Errorf("%v", err)
 	}
 	check(t, put())

@@ -55,7 +55,8 @@ func IsUnavailable(err error) bool {
 }
 
 func unanswered(err error) error {
-	return fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again").Because(err)
+	return fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again").
+		Because(err)
 }
 
 // blobError adds the blob's name to an error. The path of a local file goes to the log only; clients see the name of
@@ -71,7 +72,8 @@ func blobError(name string, err error) error {
 	var system syscall.Errno
 	if errors.As(err, &system) {
 		return fault.New(fault.Unavailable, blobsUnavailable,
-			"the blob store does not work now (blob %q: %v); the log of the coordinator has more", name, system).With("blob", name).Because(err)
+			"the blob store does not work now (blob %q: %v); the log of the coordinator has more", name, system).With(
+			"blob", name).Because(err)
 	}
 	return fmt.Errorf("blob %q: %w", name, err)
 }

@@ -74,7 +74,8 @@ func TestBlobErrorsLeaveOutPaths(t *testing.T) {
 		&os.LinkError{Op: "rename", Old: "/data/blobs/x.tmp", New: "/data/blobs/x", Err: syscall.EIO},
 	} {
 		err := blobError("jobs/1/labels", cause)
-		if !fault.Is(err, "BLOBS_UNAVAILABLE") || IsPermanent(err) || !errors.Is(err, syscall.EIO) || strings.Contains(err.Error(), "/data") || !strings.Contains(err.Error(), "jobs/1/labels") {
+		if !fault.Is(err, "BLOBS_UNAVAILABLE") || IsPermanent(err) || !errors.Is(err, syscall.EIO) ||
+			strings.Contains(err.Error(), "/data") || !strings.Contains(err.Error(), "jobs/1/labels") {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -119,7 +119,8 @@ func (s *etcdState) Walk(ctx context.Context, visit func(Entry) error) (revision
 	from, to := keyRange(entryRoot, "")
 	for {
 		// Revision 0 stands for the current one, which the first answer names.
-		resp, err := s.client.Get(ctx, from, clientv3.WithRange(to), clientv3.WithLimit(walkPage), clientv3.WithRev(revision))
+		resp, err := s.client.Get(ctx, from, clientv3.WithRange(to), clientv3.WithLimit(walkPage),
+			clientv3.WithRev(revision))
 		if errors.Is(err, rpctypes.ErrCompacted) {
 			return 0, ErrCompacted
 		}
@@ -279,7 +280,8 @@ func explainEtcd(err error) error {
 			"etcd reports damaged data; restore it from a backup, or use another etcd")
 	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrUserEmpty):
 		return fault.New(fault.FailedPrecondition, "STORE_ACCESS_DENIED",
-			"etcd denies access to the keys under cleave/ (%v); allow them to the owner of the certificate, or to all, "+
+			"etcd denies access to the keys under cleave/ (%v); allow them to the owner of the certificate, "+
+				"or to all, "+
 				"or use another etcd", err)
 	case etcdCode(err) == codes.Unavailable:
 		return unanswered(err)

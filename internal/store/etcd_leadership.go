@@ -38,7 +38,8 @@ func (t *etcdTerm) Current() bool {
 	if isClosed(t.lost) {
 		return false
 	}
-	renewed, now := *t.renewed.Load(), time.Now()
+	renewed := *t.renewed.Load()
+	now := time.Now()
 	return t.lasts(now.Sub(renewed), now.Round(0).Sub(renewed.Round(0))) // Round removes the monotonic clock
 }
 

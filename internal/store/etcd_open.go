@@ -38,11 +38,13 @@ func openEtcd(
 		// The part before it may be a password, so do not repeat it.
 		if at := strings.LastIndexByte(endpoint, '@'); at >= 0 {
 			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "the etcd endpoint %q contains a user name, "+
-				"but Cleave authenticates to etcd with certificates only; use HOST:PORT, and --store-tls if etcd requires client certificates", endpoint[at+1:])
+				"but Cleave authenticates to etcd with certificates only; use HOST:PORT, and --store-tls if etcd "+
+				"requires client certificates", endpoint[at+1:])
 		}
 		host, port, err := net.SplitHostPort(endpoint)
 		if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || host == "" {
-			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "etcd endpoint %q is not of the form HOST:PORT", endpoint)
+			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "etcd endpoint %q is not of the form HOST:PORT",
+				endpoint)
 		}
 	}
 	transport, err := sharing.Dial.ToEtcd().Options(log, endpoints...)

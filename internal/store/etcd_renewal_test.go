@@ -25,7 +25,9 @@ func TestLeaseIsKept(t *testing.T) {
 		ask         func(ctx context.Context, since time.Duration) (ttl int64, err error)
 		least, most time.Duration // when the term ends; 0: it does not end by itself
 	}{
-		"answers take half a lease": {ask: func(ctx context.Context, _ time.Duration) (int64, error) { return answerIn(ctx, 3*time.Second, lease) }},
+		"answers take half a lease": {ask: func(ctx context.Context, _ time.Duration) (int64, error) {
+			return answerIn(ctx, 3*time.Second, lease)
+		}},
 		"answers take most of a lease": {ask: func(ctx context.Context, _ time.Duration) (int64, error) {
 			return answerIn(ctx, 5500*time.Millisecond, lease)
 		}},
@@ -47,17 +49,21 @@ func TestLeaseIsKept(t *testing.T) {
 			}
 			return lease, nil
 		}},
-		"the lease is gone": {least: 10 * time.Second, most: 11 * time.Second, ask: func(_ context.Context, since time.Duration) (int64, error) {
-			if since < 10*time.Second {
-				return lease, nil
-			}
-			return 0, nil
-		}},
-		"the lease is gone when the store answers again": {least: 8 * time.Second, most: 8 * time.Second, ask: func(ctx context.Context, since time.Duration) (int64, error) {
-			return answerIn(ctx, 8*time.Second-since, 0)
-		}},
-		"the store is silent":      {least: 9 * time.Second, most: 11 * time.Second, ask: func(ctx context.Context, _ time.Duration) (int64, error) { return answerIn(ctx, time.Hour, lease) }},
-		"the store does not exist": {least: 9 * time.Second, most: 10 * time.Second, ask: func(context.Context, time.Duration) (int64, error) { return 0, errors.New("connection refused") }},
+		"the lease is gone": {least: 10 * time.Second, most: 11 * time.Second,
+			ask: func(_ context.Context, since time.Duration) (int64, error) {
+				if since < 10*time.Second {
+					return lease, nil
+				}
+				return 0, nil
+			}},
+		"the lease is gone when the store answers again": {least: 8 * time.Second, most: 8 * time.Second,
+			ask: func(ctx context.Context, since time.Duration) (int64, error) {
+				return answerIn(ctx, 8*time.Second-since, 0)
+			}},
+		"the store is silent": {least: 9 * time.Second, most: 11 * time.Second,
+			ask: func(ctx context.Context, _ time.Duration) (int64, error) { return answerIn(ctx, time.Hour, lease) }},
+		"the store does not exist": {least: 9 * time.Second, most: 10 * time.Second,
+			ask: func(context.Context, time.Duration) (int64, error) { return 0, errors.New("connection refused") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -68,7 +74,8 @@ func TestLeaseIsKept(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				term.keepAlive(ctx)
-				took, most := time.Since(begin), c.most
+				took := time.Since(begin)
+				most := c.most
 				if most == 0 {
 					c.least, most = time.Minute, time.Minute
 				}

@@ -32,7 +32,8 @@ func FuzzUnseal(f *testing.F) {
 			return
 		}
 		stored := bytes.Clone(sealed.Bytes())
-		stored = append(stored[:min(int(at), len(stored))], append(bytes.Clone(other), stored[min(int(at)+len(other), len(stored)):]...)...)
+		stored = append(stored[:min(int(at), len(stored))],
+			append(bytes.Clone(other), stored[min(int(at)+len(other), len(stored)):]...)...)
 		from, size := seal.Range(offset, length)
 		stored = stored[min(from, int64(len(stored))):]
 		if size >= 0 {

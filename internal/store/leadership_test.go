@@ -72,7 +72,8 @@ func testOneLeader(t *testing.T, b backend) {
 			if err != nil && !errors.Is(err, ErrNotFound) {
 				return err
 			}
-			txn := Txn{If: []Condition{{counter, e.Revision}}, Put: []Entry{{Key: counter, Value: append(e.Value, '.')}}}
+			txn := Txn{If: []Condition{{counter, e.Revision}},
+				Put: []Entry{{Key: counter, Value: append(e.Value, '.')}}}
 			if _, err := s.Commit(t.Context(), txn); err != nil {
 				return err
 			}

@@ -34,7 +34,9 @@ func (s *observedState) List(ctx context.Context, prefix, after string, limit in
 }
 
 func (s *observedState) ListBackward(ctx context.Context, prefix, before string, limit int) ([]Entry, error) {
-	return timed(s.observe, "state", "list", func() ([]Entry, error) { return s.State.ListBackward(ctx, prefix, before, limit) })
+	return timed(s.observe, "state", "list", func() ([]Entry, error) {
+		return s.State.ListBackward(ctx, prefix, before, limit)
+	})
 }
 
 func (s *observedState) Commit(ctx context.Context, txn Txn) (int64, error) {
@@ -85,7 +87,9 @@ func (b *observedBlobs) Size(ctx context.Context, name string) (int64, error) {
 }
 
 func (b *observedBlobs) Delete(ctx context.Context, name string) error {
-	_, err := timed(b.observe, "blobs", "delete", func() (none struct{}, _ error) { return none, b.Blobs.Delete(ctx, name) })
+	_, err := timed(b.observe, "blobs", "delete", func() (none struct{}, _ error) {
+		return none, b.Blobs.Delete(ctx, name)
+	})
 	return err
 }
 
@@ -156,6 +160,7 @@ func (b countedBlobs) Delete(ctx context.Context, name string) error {
 
 // add adds to the total, unless it has not been counted yet.
 func (b countedBlobs) add(size int64) {
-	for total := b.bytes.Load(); total >= 0 && !b.bytes.CompareAndSwap(total, max(0, total+size)); total = b.bytes.Load() {
+	for total := b.bytes.Load(); total >= 0 && !b.bytes.CompareAndSwap(total, max(0, total+size)); total =
+		b.bytes.Load() {
 	}
 }

@@ -36,7 +36,8 @@ func readAll(t *testing.T, b Blobs, name string, offset, length int64) ([]byte, 
 // what was written.
 func TestDamageIsNoticed(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, size := range []int{0, 1, 1000, seal.BlockBytes - 1, seal.BlockBytes, seal.BlockBytes + 1, 3*seal.BlockBytes + 500} {
+	for _, size := range []int{0, 1, 1000, seal.BlockBytes - 1, seal.BlockBytes, seal.BlockBytes + 1,
+		3*seal.BlockBytes + 500} {
 		content := make([]byte, size)
 		for i := range content {
 			content[i] = byte(random.Uint32())
@@ -91,7 +92,8 @@ func TestExchangedBlobsAndBlocks(t *testing.T) {
 	check(t, os.Rename(filepath.Join(filepath.Dir(one), "two"+seal.Suffix), one))
 	_, err = readAll(t, b, "one", 0, -1)
 	wantReason(t, err, BlobDamaged)
-	check(t, os.WriteFile(one, append(sound[seal.FrameBytes:2*seal.FrameBytes:2*seal.FrameBytes], append(sound[:seal.FrameBytes:seal.FrameBytes], sound[2*seal.FrameBytes:]...)...), 0o600))
+	check(t, os.WriteFile(one, append(sound[seal.FrameBytes:2*seal.FrameBytes:2*seal.FrameBytes],
+		append(sound[:seal.FrameBytes:seal.FrameBytes], sound[2*seal.FrameBytes:]...)...), 0o600))
 	_, err = readAll(t, b, "one", 0, -1)
 	wantReason(t, err, BlobDamaged)
 }
@@ -101,7 +103,8 @@ func TestRangesOfSealedBlobs(t *testing.T) {
 	content := pattern(4*seal.BlockBytes + 99)
 	b, file := sealedBlob(t, "x", content)
 	random := rand.New(rand.NewPCG(3, 4))
-	ranges := [][2]int{{0, seal.BlockBytes}, {seal.BlockBytes, seal.BlockBytes}, {seal.BlockBytes - 1, 2}, {4 * seal.BlockBytes, 99}, {1, 3 * seal.BlockBytes}}
+	ranges := [][2]int{{0, seal.BlockBytes}, {seal.BlockBytes, seal.BlockBytes}, {seal.BlockBytes - 1, 2},
+		{4 * seal.BlockBytes, 99}, {1, 3 * seal.BlockBytes}}
 	for range 50 {
 		from := random.IntN(len(content))
 		ranges = append(ranges, [2]int{from, random.IntN(len(content) - from + 1)})
@@ -131,7 +134,10 @@ func BenchmarkReadSealed(b *testing.B) {
 	}
 	defer blobs.Close()
 	content := pattern(64 << 20)
-	if err := blobs.Put(b.Context(), "x", func(w io.Writer) error { _, err := w.Write(content); return err }); err != nil {
+	if err := blobs.Put(b.Context(), "x", func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}); err != nil {
 		b.Fatal(err)
 	}
 	b.SetBytes(int64(len(content)))

@@ -53,5 +53,6 @@ func valueSum(key string, value []byte) uint32 {
 
 func valueDamaged(key string) error {
 	return fault.New(fault.DataLoss, ValueDamaged,
-		"the value of %q in the state store is damaged: its checksum does not match; restore the state from a backup", key)
+		"the value of %q in the state store is damaged: its checksum does not match; restore the state from a backup",
+		key)
 }

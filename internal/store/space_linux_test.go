@@ -85,7 +85,8 @@ func TestEmbeddedWriteFails(t *testing.T) {
 	child.Env = append(os.Environ(), fullDisk+"="+dir)
 	out, err := child.CombinedOutput()
 	said := string(out)
-	if err != nil || !strings.Contains(said, "said: the state store has failed") || !strings.Contains(said, "no space left") {
+	if err != nil || !strings.Contains(said, "said: the state store has failed") ||
+		!strings.Contains(said, "no space left") {
 		t.Errorf("%v:\n%s", err, said)
 	}
 	check(t, os.Remove(filepath.Join(dir, "filler")))

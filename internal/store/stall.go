@@ -79,8 +79,8 @@ type guarded struct {
 
 	mu    sync.Mutex
 	timer *time.Timer // runs while the caller waits for the store
-	// until is when the timeout ends; zero while the caller does not wait. A timer that fires late must check it, so giveUp
-	// does.
+	// until is when the timeout ends; zero while the caller does not wait. A timer that fires late must check it, so
+	// giveUp does.
 	until time.Time
 	late  bool // the timer was late, and the timeout began again
 	over  bool // nobody waits anymore
@@ -88,7 +88,9 @@ type guarded struct {
 
 // begin begins an operation, unless the store is known to hang. It closes pipe, if not nil, when the operation is
 // abandoned.
-func (g *stallGuard) begin(ctx context.Context, name string, pipe interface{ CloseWithError(error) error }) (*guarded, error) {
+func (g *stallGuard) begin(ctx context.Context, name string, pipe interface {
+	CloseWithError(error) error
+}) (*guarded, error) {
 	o := &guarded{guard: g, name: name, gaveUp: make(chan struct{}), pipe: pipe}
 	if g.hangs.Load() {
 		return nil, o.fault()
@@ -203,7 +205,8 @@ func (o *guarded) await(done <-chan error) error {
 }
 
 func (o *guarded) fault() error {
-	return fault.New(fault.Unavailable, blobsUnavailable, "the blob store hangs: nothing moved for %v; try again when it answers", o.guard.limit).
+	return fault.New(fault.Unavailable, blobsUnavailable,
+		"the blob store hangs: nothing moved for %v; try again when it answers", o.guard.limit).
 		With("blob", o.name).Because(fmt.Errorf("blob %q", o.name))
 }
 
@@ -217,13 +220,15 @@ func progressed(ctx context.Context) {
 }
 
 // try runs an operation that returns one value.
-func try[T any](ctx context.Context, g *stallGuard, name string, do func(context.Context) (T, error)) (value T, err error) {
+func try[T any](ctx context.Context, g *stallGuard, name string,
+	do func(context.Context) (T, error)) (value T, err error) {
 	o, err := g.begin(ctx, name, nil)
 	if err != nil {
 		return value, err
 	}
 	defer o.end()
-	answer, done := new(T), make(chan error, 1)
+	answer := new(T)
+	done := make(chan error, 1)
 	go func() {
 		done <- fault.Guard(g.log.Error, func() (err error) {
 			*answer, err = do(o.ctx)
@@ -245,7 +250,9 @@ func (g *stallGuard) SignedURL(ctx context.Context, name string, valid time.Dura
 }
 
 func (g *stallGuard) Delete(ctx context.Context, name string) error {
-	_, err := try(ctx, g, name, func(ctx context.Context) (none struct{}, err error) { return none, g.Blobs.Delete(ctx, name) })
+	_, err := try(ctx, g, name, func(ctx context.Context) (none struct{}, err error) {
+		return none, g.Blobs.Delete(ctx, name)
+	})
 	return err
 }
 

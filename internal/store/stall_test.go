@@ -164,7 +164,8 @@ var stalledOperations = map[string]func(ctx context.Context, t *testing.T, b Blo
 }
 
 // onHangingStore runs an operation on a store that hangs, and returns how it ended and when.
-func onHangingStore(ctx context.Context, t *testing.T, what string) (hanging *hangingBlobs, b Blobs, took time.Duration, err error) {
+func onHangingStore(ctx context.Context, t *testing.T,
+	what string) (hanging *hangingBlobs, b Blobs, took time.Duration, err error) {
 	t.Helper()
 	below, err := OpenBlobs(t.Context(), "mem://")
 	check(t, err)

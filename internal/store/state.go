@@ -172,7 +172,8 @@ func emptyKey(of string) error {
 
 // keyRange returns the range of keys [from, to) of a List; to == "" means no end.
 func keyRange(prefix, after string) (from, to string) {
-	from, to = prefix, prefixEnd(prefix)
+	from = prefix
+	to = prefixEnd(prefix)
 	if after >= from && after != "" {
 		from = after + "\x00" // the first key after `after`
 	}
@@ -181,7 +182,8 @@ func keyRange(prefix, after string) (from, to string) {
 
 // backwardRange is keyRange for a list in descending order.
 func backwardRange(prefix, before string) (from, to string) {
-	from, to = prefix, prefixEnd(prefix)
+	from = prefix
+	to = prefixEnd(prefix)
 	if before != "" && (to == "" || before < to) {
 		to = before
 	}

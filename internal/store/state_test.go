@@ -41,8 +41,10 @@ func backends(t *testing.T) map[string]backend {
 			},
 		},
 		"embedded": {
-			open:       func(t *testing.T) State { return embedded(t, t.TempDir()) },
-			depose:     func(t *testing.T, leader State) { check(t, leader.(*boltState).term.Load().Resign(t.Context())) },
+			open: func(t *testing.T) State { return embedded(t, t.TempDir()) },
+			depose: func(t *testing.T, leader State) {
+				check(t, leader.(*boltState).term.Load().Resign(t.Context()))
+			},
 			oneProcess: true,
 		},
 		"external": {
@@ -121,7 +123,8 @@ func testWalking(t *testing.T, b backend) {
 		}
 		if seen == 0 {
 			commit(t, s, Txn{
-				Put:    []Entry{{Key: key(count - 1), Value: []byte("after")}, {Key: key(count), Value: []byte("after")}},
+				Put: []Entry{{Key: key(count - 1), Value: []byte("after")},
+					{Key: key(count), Value: []byte("after")}},
 				Delete: []string{key(count - 2)},
 			})
 		}
@@ -129,7 +132,8 @@ func testWalking(t *testing.T, b backend) {
 		return nil
 	})
 	check(t, err)
-	if now := get(t, s, key(count)).Revision; seen != count || revision >= now || revision < get(t, s, key(0)).Revision {
+	if now := get(t, s, key(count)).Revision; seen != count || revision >= now ||
+		revision < get(t, s, key(0)).Revision {
 		t.Errorf("%d entries of revision %d, now it is %d", seen, revision, now)
 	}
 	stop := errors.New("stop")

@@ -60,7 +60,8 @@ func Or[T any](list []T) string { return Join(list, "or") }
 // Bytes formats a number of bytes with at most four digits and a binary unit: "1.5 GiB", "1000 KiB". Only the largest
 // unit, TiB, has more.
 func Bytes[N int64 | uint64](bytes N) string {
-	value, units := float64(bytes), []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	value := float64(bytes)
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	for len(units) > 1 && value >= 1023.5 { // %.0f would write 1024
 		value, units = value/1024, units[1:]
 	}
@@ -172,7 +173,9 @@ func Similar(mistyped string, names []string) string {
 	if shorter := min(len(given), len(nearest)); fewest <= max(1, shorter/3) && fewest < shorter { // x is not like y
 		return nearest
 	}
-	matches := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, mistyped) })
+	matches := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !strings.HasPrefix(name, mistyped)
+	})
 	if len(matches) == 1 && len(mistyped) > 1 {
 		return matches[0]
 	}
@@ -182,7 +185,9 @@ func Similar(mistyped string, names []string) string {
 // editDistance counts the bytes to add, remove, replace or swap with their neighbor to turn a into b.
 func editDistance(a, b string) int {
 	// Rows are prefixes of a, of which the last three are kept; columns are prefixes of b.
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	before := make([]int, len(b)+1)
+	last := make([]int, len(b)+1)
+	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}

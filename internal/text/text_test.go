@@ -6,7 +6,8 @@ import (
 )
 
 func TestSeconds(t *testing.T) {
-	for seconds, want := range map[float64]string{0.0001: "< 1 ms", 0.25: "250 ms", 1.234: "1.23 s", 2: "2 s", 90: "90 s", 600: "10 min", 9000: "2 h 30 min"} {
+	for seconds, want := range map[float64]string{0.0001: "< 1 ms", 0.25: "250 ms", 1.234: "1.23 s", 2: "2 s",
+		90: "90 s", 600: "10 min", 9000: "2 h 30 min"} {
 		if got := Seconds(seconds); got != want {
 			t.Errorf("%v: got %q", seconds, got)
 		}
@@ -22,7 +23,8 @@ func TestTextForPeople(t *testing.T) {
 			t.Errorf("%d bytes are %q, want %q", bytes, got, want)
 		}
 	}
-	for share, want := range map[float64]string{0: "0%", 0.00123: "0.12%", 0.0999: "10%", 0.5: "50%", 0.996: "100%", 12.34: "1234%"} {
+	for share, want := range map[float64]string{0: "0%", 0.00123: "0.12%", 0.0999: "10%", 0.5: "50%", 0.996: "100%",
+		12.34: "1234%"} {
 		if got := Percent(share); got != want {
 			t.Errorf("%v is %q, want %q", share, got, want)
 		}
@@ -33,7 +35,8 @@ func TestTextForPeople(t *testing.T) {
 		}
 	}
 	for seconds, want := range map[float64]string{
-		0: "a second or less", 1.4: "1s", 34: "30s", 58: "1m0s", 64: "1m0s", 595: "10m0s", 25*60 + 31: "26 minutes", 119 * 60: "119 minutes", 35000: "9.7 hours",
+		0: "a second or less", 1.4: "1s", 34: "30s", 58: "1m0s", 64: "1m0s", 595: "10m0s", 25*60 + 31: "26 minutes",
+		119 * 60: "119 minutes", 35000: "9.7 hours",
 		49*3600 + 40*60: "50 hours", 999999 * 3600: "999999 hours",
 	} {
 		if got := Roughly(seconds); got != want {
@@ -63,7 +66,8 @@ func TestWrap(t *testing.T) {
 func TestSimilar(t *testing.T) {
 	names := []string{"run", "result", "rerun", "report", "constraints"}
 	for mistaken, want := range map[string]string{
-		"rnu": "run", "resutl": "result", "constrains": "constraints", "const": "constraints", "re": "", "frobnicate": "", "": "",
+		"rnu": "run", "resutl": "result", "constrains": "constraints", "const": "constraints", "re": "",
+		"frobnicate": "", "": "",
 	} {
 		if got := Similar(mistaken, names); got != want {
 			t.Errorf("Similar(%q) = %q, want %q", mistaken, got, want)

@@ -74,7 +74,8 @@ func (u *Upload) Add(part *cleavev1.CreateDatasetRequest) (err error) {
 	case header == nil:
 		return u.form.add(part)
 	case u.header != nil:
-		return fault.Invalid("HEADER_REPEATED", "the upload has a second header; it comes once, and first").OnField("header")
+		return fault.Invalid("HEADER_REPEATED", "the upload has a second header; it comes once, and first").
+			OnField("header")
 	}
 	if err := CheckName("header.display_name", header.GetDisplayName()); err != nil {
 		return err
@@ -123,7 +124,9 @@ func (l byteLimit) formOf(header *cleavev1.DatasetHeader) (uploadForm, error) {
 	case *cleavev1.DatasetHeader_SparsePoints:
 		return l.sparse(form.SparsePoints)
 	}
-	return nil, fault.Invalid("FORM_MISSING", "the header does not say whether points, sparse points, a graph or a kernel matrix follows").OnField("header")
+	return nil,
+		fault.Invalid("FORM_MISSING", "the header does not say whether points, sparse points, a graph or a kernel "+
+			"matrix follows").OnField("header")
 }
 
 // DeclaredRows returns the number of rows that the header of an upload declares, or 0 if it does not say.
@@ -148,7 +151,8 @@ func unexpectedPart(part *cleavev1.CreateDatasetRequest, what, wanted string) er
 	if field == nil {
 		return fault.Invalid("PART_EMPTY", "a part of the upload has neither values nor edges nor sparse rows")
 	}
-	return fault.Invalid("UNEXPECTED_PART", "the upload of %s has %s; send %s", what, field.Name(), wanted).OnField(string(field.Name()))
+	return fault.Invalid("UNEXPECTED_PART", "the upload of %s has %s; send %s", what, field.Name(), wanted).OnField(
+		string(field.Name()))
 }
 
 // denseUpload assembles points or a kernel matrix.
@@ -170,13 +174,15 @@ func (u *denseUpload) declare(field string) error {
 		u.want = uint64(max(0, u.limit-headerBytes)) / valueBytes
 		return u.limit.check(headerBytes, field)
 	case u.rows == 0 || u.columns == 0:
-		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", u.rows, u.columns).OnField(field)
+		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed",
+			u.rows, u.columns).OnField(field)
 	case u.rows > dataset.MaxRows:
 		return tooManyRows(u.rows).OnField(field)
 	}
 	u.want = u.rows * u.columns // below 2^63: the API has 32 bits for each, and rows has at most 31
 	if u.want > math.MaxInt64/(2*valueBytes) {
-		return fault.Invalid("SIZE_OVERFLOW", "%d rows of %d columns are more values than can be counted", u.rows, u.columns).OnField(field)
+		return fault.Invalid("SIZE_OVERFLOW", "%d rows of %d columns are more values than can be counted", u.rows,
+			u.columns).OnField(field)
 	}
 	return u.limit.check(headerBytes+valueBytes*u.want, field)
 }
@@ -214,7 +220,8 @@ func (u *denseUpload) finish() (dataset.Dataset, error) {
 	}
 	switch {
 	case u.counted && have == 0:
-		return nil, fault.Invalid("EMPTY_DATA", "the upload ended without a row; at least one is needed").OnField("values")
+		return nil, fault.Invalid("EMPTY_DATA", "the upload ended without a row; at least one is needed").
+			OnField("values")
 	case u.counted && have%u.columns != 0:
 		return nil, fault.Invalid("TOO_FEW_VALUES", "the upload ended after %d values of row %d, which has %d columns",
 			have%u.columns, u.rows, u.columns).OnField("values")
@@ -255,22 +262,27 @@ func (u *graphUpload) add(part *cleavev1.CreateDatasetRequest) error {
 
 // addEdges copies the next edges. Without weights, all have the weight 1.
 func (u *graphUpload) addEdges(p *cleavev1.Edges) error {
-	sources, targets, weights := p.GetSources(), p.GetTargets(), p.GetWeights()
+	sources := p.GetSources()
+	targets := p.GetTargets()
+	weights := p.GetWeights()
 	if len(sources) != len(targets) || len(weights) != 0 && len(weights) != len(sources) {
 		return fault.Invalid("EDGE_COUNTS_DIFFER", "a part of the upload has %d sources, %d targets and %d weights; "+
-			"they must be equally many, but weights may be left out", len(sources), len(targets), len(weights)).OnField("edges")
+			"they must be equally many, but weights may be left out", len(sources), len(targets), len(weights)).
+			OnField("edges")
 	}
 	total := uint64(u.count) + uint64(len(sources))
 	if err := u.limit.check(headerBytes+vertexBytes*uint64(u.vertices)+edgeBytes*total, "edges"); err != nil {
 		return err
 	}
 	if at := len(u.edges); at == 0 || u.edges[at-1].Len() >= partEdges { // small parts share a list
-		u.edges = append(u.edges, dataset.Edges{Source: make([]int32, 0, len(sources)), Target: make([]int32, 0, len(sources))})
+		u.edges = append(u.edges, dataset.Edges{Source: make([]int32, 0, len(sources)),
+			Target: make([]int32, 0, len(sources))})
 	}
 	list := &u.edges[len(u.edges)-1]
 	for at := range sources {
 		if end := max(sources[at], targets[at]); end >= dataset.MaxRows {
-			return fault.Invalid("INDEX_OUT_OF_RANGE", "edge %d (%d-%d) names vertex %d; at most %d vertices are supported",
+			return fault.Invalid("INDEX_OUT_OF_RANGE",
+				"edge %d (%d-%d) names vertex %d; at most %d vertices are supported",
 				u.count+at, sources[at], targets[at], end, dataset.MaxRows).OnField("edges")
 		}
 		weight := 1.0
@@ -322,5 +334,6 @@ func CheckName(field, name string) error {
 	if len(name) <= maxNameBytes {
 		return nil
 	}
-	return fault.Invalid("NAME_TOO_LONG", "%s has %d bytes; at most %d are kept", field, len(name), maxNameBytes).OnField(field)
+	return fault.Invalid("NAME_TOO_LONG", "%s has %d bytes; at most %d are kept", field, len(name), maxNameBytes).
+		OnField(field)
 }

@@ -48,7 +48,8 @@ func anyDataset(t *rapid.T) dataset.Dataset {
 	vertex := rapid.Int32Range(0, int32(n-1))
 	var edges []dataset.Edge
 	for range rapid.IntRange(0, 20).Draw(t, "edges") {
-		edges = append(edges, dataset.Edge{Source: vertex.Draw(t, "a"), Target: vertex.Draw(t, "b"), Weight: value.Draw(t, "w")})
+		edges = append(edges, dataset.Edge{Source: vertex.Draw(t, "a"), Target: vertex.Draw(t, "b"),
+			Weight: value.Draw(t, "w")})
 	}
 	graph, err := dataset.NewGraph(n, edges)
 	if err != nil {
@@ -83,7 +84,8 @@ func TestDatasetsSurviveTheWire(t *testing.T) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
 		p := DatasetProto(got)
-		if Kind(p.GetKind()) != want.Kind() || p.GetBytes() != uint64(dataset.EncodedSize(want)) || p.GetRows() != uint32(want.Rows()) {
+		if Kind(p.GetKind()) != want.Kind() || p.GetBytes() != uint64(dataset.EncodedSize(want)) ||
+			p.GetRows() != uint32(want.Rows()) {
 			t.Fatalf("described as %v", p)
 		}
 	})
@@ -122,11 +124,14 @@ func TestLargeDatasetsTravelInParts(t *testing.T) {
 }
 
 func points(rows, columns uint32) *cleavev1.CreateDatasetRequest {
-	return headed(&cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: rows, Columns: columns}}})
+	return headed(
+		&cleavev1.DatasetHeader{
+			Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: rows, Columns: columns}}})
 }
 
 func graph(vertices uint32) *cleavev1.CreateDatasetRequest {
-	return headed(&cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Graph{Graph: &cleavev1.GraphForm{Vertices: vertices}}})
+	return headed(
+		&cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Graph{Graph: &cleavev1.GraphForm{Vertices: vertices}}})
 }
 
 func headed(h *cleavev1.DatasetHeader) *cleavev1.CreateDatasetRequest {
@@ -134,7 +139,8 @@ func headed(h *cleavev1.DatasetHeader) *cleavev1.CreateDatasetRequest {
 }
 
 func values(v ...float64) *cleavev1.CreateDatasetRequest {
-	return &cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: v}}}
+	return &cleavev1.CreateDatasetRequest{
+		Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: v}}}
 }
 
 func edges(e *cleavev1.Edges) *cleavev1.CreateDatasetRequest {
@@ -178,14 +184,23 @@ func TestUploadRefuses(t *testing.T) {
 		{"too few", parts{points(2, 2), values(1, 2, 3)}, "TOO_FEW_VALUES", "after 3 values"},
 		{"not finite", parts{points(2, 2), values(1, 2, 3, math.Inf(1))}, "NOT_FINITE", "row 1, column 1"},
 		{"too many vertices", parts{graph(1 << 31)}, "TOO_MANY_ROWS", "2147483648"},
-		{"a vertex too far", parts{graph(0), edges(&cleavev1.Edges{Sources: []uint32{0}, Targets: []uint32{math.MaxInt32}})}, "INDEX_OUT_OF_RANGE", "edge 0"},
-		{"a vertex beyond those declared", parts{graph(2), edges(&cleavev1.Edges{Sources: []uint32{0}, Targets: []uint32{2}})}, "INDEX_OUT_OF_RANGE", "0..1"},
-		{"a target missing", parts{graph(2), edges(&cleavev1.Edges{Sources: []uint32{0}})}, "EDGE_COUNTS_DIFFER", "1 sources, 0 targets"},
-		{"a weight missing", parts{graph(2), edges(&cleavev1.Edges{Sources: []uint32{0, 0}, Targets: []uint32{1, 1}, Weights: []float64{1}})},
+		{"a vertex too far",
+			parts{graph(0), edges(&cleavev1.Edges{Sources: []uint32{0}, Targets: []uint32{math.MaxInt32}})},
+			"INDEX_OUT_OF_RANGE", "edge 0"},
+		{"a vertex beyond those declared",
+			parts{graph(2), edges(&cleavev1.Edges{Sources: []uint32{0}, Targets: []uint32{2}})},
+			"INDEX_OUT_OF_RANGE", "0..1"},
+		{"a target missing", parts{graph(2), edges(&cleavev1.Edges{Sources: []uint32{0}})}, "EDGE_COUNTS_DIFFER",
+			"1 sources, 0 targets"},
+		{"a weight missing",
+			parts{graph(2), edges(&cleavev1.Edges{Sources: []uint32{0, 0}, Targets: []uint32{1, 1},
+				Weights: []float64{1}})},
 			"EDGE_COUNTS_DIFFER", "1 weights"},
-		{"one far vertex", parts{graph(0), edges(&cleavev1.Edges{Sources: []uint32{0}, Targets: []uint32{100 << 20}})}, "TOO_FEW_EDGES", "only 1 edges"},
+		{"one far vertex", parts{graph(0), edges(&cleavev1.Edges{Sources: []uint32{0}, Targets: []uint32{100 << 20}})},
+			"TOO_FEW_EDGES", "only 1 edges"},
 		{"vertices alone", parts{graph(100 << 20)}, "TOO_FEW_EDGES", "only 0 edges"},
-		{"a name too long", parts{headed(&cleavev1.DatasetHeader{DisplayName: strings.Repeat("x", 1001)})}, "NAME_TOO_LONG", "1001"},
+		{"a name too long", parts{headed(&cleavev1.DatasetHeader{DisplayName: strings.Repeat("x", 1001)})},
+			"NAME_TOO_LONG", "1001"},
 	} {
 		_, err := upload(roomy, c.parts...)
 		if !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.words) {
@@ -196,7 +211,8 @@ func TestUploadRefuses(t *testing.T) {
 
 // TestRowsMayBeCounted: whoever uploads need not know how many rows there will be.
 func TestRowsMayBeCounted(t *testing.T) {
-	dense := parted{declared: points(3, 2), counted: points(0, 2), parts: []*cleavev1.CreateDatasetRequest{values(1, 2, 3), values(4), values(5, 6)}}
+	dense := parted{declared: points(3, 2), counted: points(0, 2),
+		parts: []*cleavev1.CreateDatasetRequest{values(1, 2, 3), values(4), values(5, 6)}}
 	thin := parted{declared: sparse(3, 4), counted: sparse(0, 4), parts: []*cleavev1.CreateDatasetRequest{
 		sparseRowsPart([]uint32{1}, []uint32{3, 0}, 7, 8), sparseRowsPart([]uint32{1, 0}, nil)}}
 	for name, c := range map[string]parted{"points": dense, "sparse points": thin} {
@@ -229,7 +245,8 @@ func TestEdgesStopAtTheLimit(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := upload(200, graph(3), edges(two), edges(two), edges(two), edges(two))
-	if f, is := err.(*fault.Error); !is || f.Reason != "DATASET_TOO_LARGE" || f.Kind != fault.ResourceExhausted || f.Metadata["limit_bytes"] != "200" {
+	if f, is := err.(*fault.Error); !is || f.Reason != "DATASET_TOO_LARGE" || f.Kind != fault.ResourceExhausted ||
+		f.Metadata["limit_bytes"] != "200" {
 		t.Errorf("got %#v", err)
 	}
 }
@@ -257,7 +274,8 @@ func FuzzUpload(f *testing.F) {
 		{points(2, 2), values(1, 2), values(3, 4)},
 		{points(0, 2), values(1, 2), values(3, 4)},
 		{graph(0), edges(&cleavev1.Edges{Sources: []uint32{0, 1}, Targets: []uint32{1, 1}, Weights: []float64{1, -2}})},
-		{headed(&cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Kernel{Kernel: &cleavev1.KernelForm{Rows: 2}}}), values(1, 2, 2, 1)},
+		{headed(&cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Kernel{Kernel: &cleavev1.KernelForm{Rows: 2}}}),
+			values(1, 2, 2, 1)},
 		{sparse(2, 3), sparseRowsPart([]uint32{1}, []uint32{2}, 1), sparseRowsPart([]uint32{2}, []uint32{0, 1}, 3, 0)},
 	} {
 		var encoded [3][]byte

@@ -37,8 +37,10 @@ func sentEmbedding(t interface{ Fatal(...any) }, e *clustering.Embedding) []*cle
 
 func TestEmbeddingsSurviveTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, d := rapid.IntRange(1, 9).Draw(t, "rows"), rapid.IntRange(1, 4).Draw(t, "columns")
-		want := &clustering.Embedding{Rows: n, Columns: d, Values: rapid.SliceOfN(rapid.Float64(), n*d, n*d).Draw(t, "values")}
+		n := rapid.IntRange(1, 9).Draw(t, "rows")
+		d := rapid.IntRange(1, 4).Draw(t, "columns")
+		want := &clustering.Embedding{Rows: n, Columns: d,
+			Values: rapid.SliceOfN(rapid.Float64(), n*d, n*d).Draw(t, "values")}
 		parts := sentEmbedding(t, want)
 		got, err := ReceiveEmbedding(stream(parts))
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -68,11 +70,13 @@ func TestLargeEmbeddingsTravelInChunks(t *testing.T) {
 }
 
 func embeddingHead(rows, columns uint32) *cleavev1.GetEmbeddingResponse {
-	return &cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: &cleavev1.EmbeddingHead{Rows: rows, Columns: columns}}}
+	return &cleavev1.GetEmbeddingResponse{
+		Part: &cleavev1.GetEmbeddingResponse_Head{Head: &cleavev1.EmbeddingHead{Rows: rows, Columns: columns}}}
 }
 
 func embeddingValues(v ...float64) *cleavev1.GetEmbeddingResponse {
-	return &cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Values{Values: &cleavev1.DenseValues{Values: v}}}
+	return &cleavev1.GetEmbeddingResponse{
+		Part: &cleavev1.GetEmbeddingResponse_Values{Values: &cleavev1.DenseValues{Values: v}}}
 }
 
 func TestEmbeddingsThatAreWrong(t *testing.T) {
@@ -100,7 +104,8 @@ func TestEmbeddingsThatAreWrong(t *testing.T) {
 func FuzzEmbedding(f *testing.F) {
 	f.Add([]byte(nil), []byte(nil), []byte(nil))
 	var encoded [3][]byte
-	for at, part := range []*cleavev1.GetEmbeddingResponse{embeddingHead(3, 1), embeddingValues(1, 2), embeddingValues(3)} {
+	for at, part := range []*cleavev1.GetEmbeddingResponse{embeddingHead(3, 1), embeddingValues(1, 2),
+		embeddingValues(3)} {
 		encoded[at], _ = proto.Marshal(part)
 	}
 	f.Add(encoded[0], encoded[1], encoded[2])

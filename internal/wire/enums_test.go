@@ -127,7 +127,8 @@ func TestEveryEnumIsRefusedByItsField(t *testing.T) {
 			case field.Enum() != nil:
 				m.Set(field, protoreflect.ValueOfEnum(99))
 				err := Validate(spec, 0)
-				if f, is := err.(*fault.Error); !is || f.Reason != "UNKNOWN_ENUM_VALUE" || f.Field != path+"."+string(field.Name()) {
+				if f, is := err.(*fault.Error); !is || f.Reason != "UNKNOWN_ENUM_VALUE" ||
+					f.Field != path+"."+string(field.Name()) {
 					t.Errorf("%s.%s: got %#v", path, field.Name(), err)
 				}
 				m.Clear(field)

@@ -35,12 +35,17 @@ func ceiling(t *testing.T, input int, read func()) {
 func FuzzSpec(f *testing.F) {
 	for _, spec := range []*cleavev1.JobSpec{
 		{},
-		{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: "x"}, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{Folds: proto.Uint32(3)}}},
-		{Clusters: &cleavev1.JobSpec_K{K: 2}, Restarts: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{
-			Kernel: &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN}}}},
-		{Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}, NeighborGraph: &cleavev1.NeighborGraph{Neighbors: proto.Uint32(4)}},
-		{Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}, Supervision: &cleavev1.Supervision{
-			Constraints: InlineTable(tabletest.Constraints([]constraint.Constraint{{I: 1, J: 2, Kind: constraint.MustLink}}))}},
+		{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: "x"},
+			Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{Folds: proto.Uint32(3)}}},
+		{Clusters: &cleavev1.JobSpec_K{K: 2}, Restarts: 3,
+			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{
+				Kernel: &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN}}}},
+		{Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}},
+			NeighborGraph: &cleavev1.NeighborGraph{Neighbors: proto.Uint32(4)}},
+		{Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}},
+			Supervision: &cleavev1.Supervision{
+				Constraints: InlineTable(
+					tabletest.Constraints([]constraint.Constraint{{I: 1, J: 2, Kind: constraint.MustLink}}))}},
 	} {
 		encoded, _ := proto.Marshal(spec)
 		for kind := range byte(4) {
@@ -52,7 +57,8 @@ func FuzzSpec(f *testing.F) {
 		if proto.Unmarshal(encoded, spec) != nil {
 			return
 		}
-		of := []dataset.Kind{dataset.KindPoints, dataset.KindGraph, dataset.KindKernel, dataset.KindSparsePoints}[kind%4]
+		of := []dataset.Kind{dataset.KindPoints, dataset.KindGraph, dataset.KindKernel,
+			dataset.KindSparsePoints}[kind%4]
 		const rows = 10
 		ceiling(t, len(encoded), func() {
 			err := ChooseAlgorithm(spec, of)
@@ -115,12 +121,24 @@ func FuzzWorkerParts(f *testing.F) {
 			return
 		}
 		ceiling(t, len(encoded)+len(floats)+len(integers), func() {
-			decode(encoded, &workerv1.MatrixSpec{}, func(m *workerv1.MatrixSpec) { _, _ = MatrixSpecFromProto(m, values, nil) })
-			decode(encoded, &workerv1.VectorSpec{}, func(m *workerv1.VectorSpec) { _, _ = VectorSpecFromProto(m, values, numbers) })
-			decode(encoded, &workerv1.KernelFeatures{}, func(m *workerv1.KernelFeatures) { _, _ = FeaturesFromProto(m, 2, nil, numbers, values, values) })
-			decode(encoded, &workerv1.VectorQueries{}, func(m *workerv1.VectorQueries) { _, _ = QueriesFromProto(m, 2, values, numbers) })
-			decode(encoded, &workerv1.ClusterStats{}, func(m *workerv1.ClusterStats) { _, _ = StatsFromProto([]*workerv1.ClusterStats{m}) })
-			decode(encoded, &workerv1.Candidate{}, func(m *workerv1.Candidate) { _, _ = CandidatesFromProto([]*workerv1.Candidate{m}) })
+			decode(encoded, &workerv1.MatrixSpec{}, func(m *workerv1.MatrixSpec) {
+				_, _ = MatrixSpecFromProto(m, values, nil)
+			})
+			decode(encoded, &workerv1.VectorSpec{}, func(m *workerv1.VectorSpec) {
+				_, _ = VectorSpecFromProto(m, values, numbers)
+			})
+			decode(encoded, &workerv1.KernelFeatures{}, func(m *workerv1.KernelFeatures) {
+				_, _ = FeaturesFromProto(m, 2, nil, numbers, values, values)
+			})
+			decode(encoded, &workerv1.VectorQueries{}, func(m *workerv1.VectorQueries) {
+				_, _ = QueriesFromProto(m, 2, values, numbers)
+			})
+			decode(encoded, &workerv1.ClusterStats{}, func(m *workerv1.ClusterStats) {
+				_, _ = StatsFromProto([]*workerv1.ClusterStats{m})
+			})
+			decode(encoded, &workerv1.Candidate{}, func(m *workerv1.Candidate) {
+				_, _ = CandidatesFromProto([]*workerv1.Candidate{m})
+			})
 			decode(encoded, &workerv1.Block{}, func(m *workerv1.Block) { _, _ = BlocksFromProto([]*workerv1.Block{m}) })
 		})
 	})

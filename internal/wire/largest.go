@@ -55,7 +55,8 @@ func largest(list []float64, most int) []int {
 // UnpackLargest is the inverse of PackLargest for a number of lists of this length. Values that were not packed are
 // -Inf.
 func UnpackLargest(packed []byte, lists, length, most int) ([][]float64, error) {
-	r, all := varintReader{left: packed}, make([][]float64, lists)
+	r := varintReader{left: packed}
+	all := make([][]float64, lists)
 	for l := range all {
 		all[l] = slices.Repeat([]float64{math.Inf(-1)}, length)
 		next := uint64(0)

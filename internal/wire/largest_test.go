@@ -13,7 +13,8 @@ import (
 func TestLargestValuesRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.OneOf(rapid.SampledFrom([]float64{math.Inf(-1), math.Inf(1), 0, 1}), rapid.Float64())
-		length, most := rapid.IntRange(1, 60).Draw(t, "length"), rapid.IntRange(1, 70).Draw(t, "most")
+		length := rapid.IntRange(1, 60).Draw(t, "length")
+		most := rapid.IntRange(1, 70).Draw(t, "most")
 		lists := rapid.SliceOfN(rapid.SliceOfN(value, length, length), 0, 3).Draw(t, "lists")
 		packed := PackLargest(lists, most)
 		got, err := UnpackLargest(packed, len(lists), length, most)

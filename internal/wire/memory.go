@@ -55,7 +55,8 @@ func valueMemory(kind protoreflect.Kind, v protoreflect.Value) int64 {
 		return listHeader + int64(len(v.Bytes()))
 	case protoreflect.MessageKind:
 		return memoryOf(v.Message())
-	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Uint32Kind, protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind,
+	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Uint32Kind, protoreflect.Fixed32Kind,
+		protoreflect.Sfixed32Kind,
 		protoreflect.FloatKind, protoreflect.EnumKind:
 		return 4
 	}

@@ -22,7 +22,8 @@ import (
 // ModelHead describes the values of a model.
 func ModelHead(m *model.Model) *cleavev1.ModelHead {
 	head := &cleavev1.ModelHead{
-		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: enumValue[cleavev1.Metric](m.Metric.Form().String()),
+		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D),
+		Metric: enumValue[cleavev1.Metric](m.Metric.Form().String()),
 		Scaled: m.Units != nil,
 	}
 	if l := m.Landmarks; l != nil {
@@ -30,7 +31,8 @@ func ModelHead(m *model.Model) *cleavev1.ModelHead {
 			Kernel: kernelReport(l.Matrix), Centered: l.Centered, GridExponent: int32(l.Matrix.Grid)}
 	}
 	if f := m.Forest; f != nil {
-		head.Forest = &cleavev1.ForestHead{Trees: uint32(f.Trees.Trees()), Nodes: uint32(f.Trees.Nodes()), Weight: f.Weight}
+		head.Forest = &cleavev1.ForestHead{Trees: uint32(f.Trees.Trees()), Nodes: uint32(f.Trees.Nodes()),
+			Weight: f.Weight}
 	}
 	if m.Mixture != nil {
 		head.Mixture = &cleavev1.MixtureHead{Shares: m.Mixture.Shares()}
@@ -129,7 +131,8 @@ func (e *ModelError) Unwrap() error { return e.Err }
 
 // modelValues returns how many values a model has according to its head.
 func modelValues(head *cleavev1.ModelHead) (uint64, error) {
-	k, d := uint64(head.GetK()), uint64(head.GetColumns())
+	k := uint64(head.GetK())
+	d := uint64(head.GetColumns())
 	switch {
 	case k < 1 || k > dataset.MaxRows || d < 1 || d > dataset.MaxColumns:
 		return 0, modelError("", "the model has %d centroids of %d columns", k, d)
@@ -177,9 +180,12 @@ func checkMixture(head *cleavev1.ModelHead) error {
 	shares := len(head.GetMixture().GetShares())
 	switch {
 	case uint64(shares) != uint64(head.GetK()):
-		return modelError("", "the mixture has %s for %s", text.Plural(shares, "share"), text.Plural(int(head.GetK()), "cluster"))
-	case head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY || head.GetDistortion() != cleavev1.Distortion_DISTORTION_EUCLIDEAN:
-		return modelError("", "a mixture has the metric identity and the distortion euclidean, and this model has others")
+		return modelError("", "the mixture has %s for %s", text.Plural(shares, "share"),
+			text.Plural(int(head.GetK()), "cluster"))
+	case head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY ||
+		head.GetDistortion() != cleavev1.Distortion_DISTORTION_EUCLIDEAN:
+		return modelError("", "a mixture has the metric identity and the distortion euclidean, and this "+
+			"model has others")
 	}
 	if err := mixture.CheckShares(head.GetMixture().GetShares()); err != nil {
 		return &ModelError{"", err}
@@ -209,7 +215,8 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*model.Model, error) {
 	}
 	if of := head.GetForest(); of != nil {
 		first := centroids + m.Landmarks.Points.N*(m.Landmarks.Points.D+m.D)
-		if m.Forest, err = newForest(of, m.K, m.Columns(), values[first:first+forest.ValueColumns*int(of.GetNodes())]); err != nil {
+		if m.Forest, err = newForest(of, m.K, m.Columns(),
+			values[first:first+forest.ValueColumns*int(of.GetNodes())]); err != nil {
 			return nil, err
 		}
 	}
@@ -249,7 +256,8 @@ func EmbeddingHead(e *clustering.Embedding) *cleavev1.EmbeddingHead {
 func WriteEmbedding(w io.Writer, e *clustering.Embedding) error { return writeValues(w, e.Values) }
 
 // SendEmbedding sends a head and then values, as written by WriteEmbedding, in chunks.
-func SendEmbedding(head *cleavev1.EmbeddingHead, values io.Reader, send func(*cleavev1.GetEmbeddingResponse) error) error {
+func SendEmbedding(head *cleavev1.EmbeddingHead, values io.Reader,
+	send func(*cleavev1.GetEmbeddingResponse) error) error {
 	return sendValues(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: head}},
 		values, func(block *cleavev1.DenseValues) *cleavev1.GetEmbeddingResponse {
 			return &cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Values{Values: block}}
@@ -263,7 +271,8 @@ func ReceiveEmbedding(receive func() (*cleavev1.GetEmbeddingResponse, error)) (*
 	if err != nil {
 		return nil, err
 	}
-	rows, columns := uint64(head.GetRows()), uint64(head.GetColumns())
+	rows := uint64(head.GetRows())
+	columns := uint64(head.GetColumns())
 	if rows < 1 || rows > dataset.MaxRows || columns < 1 || columns > dataset.MaxColumns {
 		return nil, fmt.Errorf("wire: an embedding of %d rows of %d columns", rows, columns)
 	}
@@ -272,28 +281,35 @@ func ReceiveEmbedding(receive func() (*cleavev1.GetEmbeddingResponse, error)) (*
 		return nil, err
 	}
 	if at := notFinite(values); at >= 0 {
-		return nil, fmt.Errorf("wire: coordinate %d of row %d is %v", uint64(at)%columns, uint64(at)/columns, values[at])
+		return nil, fmt.Errorf("wire: coordinate %d of row %d is %v", uint64(at)%columns, uint64(at)/columns,
+			values[at])
 	}
 	return &clustering.Embedding{Rows: int(rows), Columns: int(columns), Values: values}, nil
 }
 
 // landmarkValues returns how many values a model with landmarks has according to its head.
 func landmarkValues(head *cleavev1.ModelHead, l *cleavev1.LandmarkHead) (uint64, error) {
-	k, rank, count, columns := uint64(head.GetK()), uint64(head.GetColumns()), uint64(l.GetCount()), uint64(l.GetColumns())
+	k := uint64(head.GetK())
+	rank := uint64(head.GetColumns())
+	count := uint64(l.GetCount())
+	columns := uint64(l.GetColumns())
 	switch {
 	case head.GetMixture() != nil:
 		return 0, modelError("", "the model has both landmarks and a mixture; it can have one of them")
 	case count < 1 || count > catalog.MaxLandmarks || rank > count || columns < 1 || columns > dataset.MaxColumns:
 		return 0, modelError("", "the model has %d features of %d landmarks of %d columns", rank, count, columns)
-	case head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY || head.GetDistortion() != cleavev1.Distortion_DISTORTION_EUCLIDEAN:
-		return 0, modelError("", "a model with landmarks has the metric identity and the distortion euclidean, and this one has others")
+	case head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY ||
+		head.GetDistortion() != cleavev1.Distortion_DISTORTION_EUCLIDEAN:
+		return 0, modelError("", "a model with landmarks has the metric identity and the distortion euclidean, and "+
+			"this one has others")
 	case kernelFunctions[l.GetKernel().GetFunction()] == 0:
 		return 0, modelError("", "the kernel function of the landmarks is missing or unknown")
 	}
 	values := k*rank + count*(columns+rank)
 	if f := head.GetForest(); f != nil {
 		if rank != k {
-			return 0, modelError("", "the model has a forest of %d groups and %d features; there must be as many", k, rank)
+			return 0, modelError("", "the model has a forest of %d groups and %d features; there must be as many",
+				k, rank)
 		}
 		values += forest.ValueColumns * uint64(f.GetNodes())
 	}
@@ -306,7 +322,9 @@ func landmarkValues(head *cleavev1.ModelHead, l *cleavev1.LandmarkHead) (uint64,
 // landmarksOf assembles the landmarks of a model from the values after its centroids.
 func landmarksOf(head *cleavev1.ModelHead, values []float64) (*model.Landmarks, error) {
 	of := head.GetLandmarks()
-	count, columns, rank := int(of.GetCount()), int(of.GetColumns()), int(head.GetColumns())
+	count := int(of.GetCount())
+	columns := int(of.GetColumns())
+	rank := int(head.GetColumns())
 	points, err := dataset.NewPoints(count, columns, values[:count*columns:count*columns])
 	if err != nil {
 		return nil, &ModelError{"landmarks", err}
@@ -320,11 +338,13 @@ func newLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projectio
 		return nil, modelError("projection", "value %d of the projection is %v", at, projection[at])
 	}
 	report := head.GetKernel()
-	return &model.Landmarks{Points: points, Projection: projection, Centered: head.GetCentered(), Matrix: kernel.MatrixSpec{
-		Function: kernelFunctions[report.GetFunction()],
-		Rho:      report.GetRho(), Gamma: report.GetGamma(), Coef0: report.GetCoef0(), Degree: int(report.GetDegree()),
-		Grid: kernel.Grid(head.GetGridExponent()), Columns: points.D,
-	}}, nil
+	return &model.Landmarks{Points: points, Projection: projection, Centered: head.GetCentered(),
+		Matrix: kernel.MatrixSpec{
+			Function: kernelFunctions[report.GetFunction()],
+			Rho:      report.GetRho(), Gamma: report.GetGamma(), Coef0: report.GetCoef0(),
+			Degree: int(report.GetDegree()),
+			Grid:   kernel.Grid(head.GetGridExponent()), Columns: points.D,
+		}}, nil
 }
 
 // newForest returns the forest of k groups that a head describes, for points with the given number of columns.
@@ -334,9 +354,11 @@ func newForest(head *cleavev1.ForestHead, k, columns int, values []float64) (*mo
 	case err != nil:
 		return nil, &ModelError{"forest", err}
 	case trees.Trees() != int(head.GetTrees()) || trees.Nodes() != int(head.GetNodes()):
-		return nil, modelError("forest", "there are %d trees with %d nodes; there must be %d with %d", trees.Trees(), trees.Nodes(), head.GetTrees(), head.GetNodes())
+		return nil, modelError("forest", "there are %d trees with %d nodes; there must be %d with %d", trees.Trees(),
+			trees.Nodes(), head.GetTrees(), head.GetNodes())
 	case !(head.GetWeight() >= 0) || math.IsInf(head.GetWeight(), 0):
-		return nil, modelError("", "the weight of the forest is %v; it must be finite and not negative", head.GetWeight())
+		return nil, modelError("", "the weight of the forest is %v; it must be finite and not negative",
+			head.GetWeight())
 	}
 	return &model.Forest{Trees: trees, Weight: head.GetWeight()}, nil
 }
@@ -346,8 +368,9 @@ func RowScoresHead(s *clustering.RowScores) *cleavev1.RowScoresHead {
 	if s == nil {
 		return nil
 	}
-	return &cleavev1.RowScoresHead{Rows: uint32(max(len(s.Distance), len(s.Confidence))), Measure: cleavev1.RowMeasure(s.Measure),
-		Runs: uint32(s.Runs), Posterior: s.Posterior}
+	return &cleavev1.RowScoresHead{Rows: uint32(max(len(s.Distance), len(s.Confidence))),
+		Measure: cleavev1.RowMeasure(s.Measure),
+		Runs:    uint32(s.Runs), Posterior: s.Posterior}
 }
 
 // scoreColumns returns the lists of scores that are present, in wire order.
@@ -364,7 +387,8 @@ func scoreColumns(s *clustering.RowScores) []*[]float64 {
 
 // rowScoresOf returns the scores that a head describes, without their values.
 func rowScoresOf(head *cleavev1.RowScoresHead) *clustering.RowScores {
-	return &clustering.RowScores{Measure: clustering.RowMeasure(head.GetMeasure()), Runs: int(head.GetRuns()), Posterior: head.GetPosterior()}
+	return &clustering.RowScores{Measure: clustering.RowMeasure(head.GetMeasure()), Runs: int(head.GetRuns()),
+		Posterior: head.GetPosterior()}
 }
 
 // RowScoreWidth returns how many values each row has according to the head of scores.
@@ -374,7 +398,8 @@ func RowScoreWidth(head *cleavev1.RowScoresHead) int {
 
 // WriteRowScores writes the values of scores in wire format, row by row.
 func WriteRowScores(w io.Writer, s *clustering.RowScores) error {
-	columns, rows := scoreColumns(s), int(RowScoresHead(s).GetRows())
+	columns := scoreColumns(s)
+	rows := int(RowScoresHead(s).GetRows())
 	const atOnce = 1 << 13
 	values := make([]float64, 0, len(columns)*atOnce)
 	for i := range rows {
@@ -392,7 +417,8 @@ func WriteRowScores(w io.Writer, s *clustering.RowScores) error {
 }
 
 // SendRowScores sends a head and then values, as written by WriteRowScores, in chunks.
-func SendRowScores(head *cleavev1.RowScoresHead, values io.Reader, send func(*cleavev1.GetRowScoresResponse) error) error {
+func SendRowScores(head *cleavev1.RowScoresHead, values io.Reader,
+	send func(*cleavev1.GetRowScoresResponse) error) error {
 	return sendValues(&cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Head{Head: head}},
 		values, func(block *cleavev1.DenseValues) *cleavev1.GetRowScoresResponse {
 			return &cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Values{Values: block}}
@@ -406,8 +432,10 @@ func ReceiveRowScores(receive func() (*cleavev1.GetRowScoresResponse, error)) (*
 	if err != nil {
 		return nil, err
 	}
-	rows, measure := int(head.GetRows()), head.GetMeasure()
-	if rows < 1 || rows > dataset.MaxRows || measure < 0 || measure > cleavev1.RowMeasure_ROW_MEASURE_GROUP_SCORES || head.GetRuns() > math.MaxInt32 {
+	rows := int(head.GetRows())
+	measure := head.GetMeasure()
+	if rows < 1 || rows > dataset.MaxRows || measure < 0 || measure > cleavev1.RowMeasure_ROW_MEASURE_GROUP_SCORES ||
+		head.GetRuns() > math.MaxInt32 {
 		return nil, fmt.Errorf("wire: scores of %d rows by measure %d and %d runs", rows, measure, head.GetRuns())
 	}
 	s := rowScoresOf(head)

@@ -24,7 +24,8 @@ import (
 )
 
 func anyModel(t *rapid.T) *model.Model {
-	k, d := rapid.IntRange(1, 4).Draw(t, "k"), rapid.IntRange(1, 4).Draw(t, "d")
+	k := rapid.IntRange(1, 4).Draw(t, "k")
+	d := rapid.IntRange(1, 4).Draw(t, "d")
 	value := rapid.Float64Range(-5, 5)
 	m := &model.Model{
 		Distortion: metric.Distortion(rapid.IntRange(1, 4).Draw(t, "distortion")), K: k, D: d,
@@ -49,17 +50,22 @@ func anyModel(t *rapid.T) *model.Model {
 		t.Fatal(err)
 	}
 	if rapid.Bool().Draw(t, "landmarks") {
-		m.Distortion, m.Metric, m.Landmarks = metric.SquaredEuclidean, metric.NewIdentity(d), anyLandmarks(t, d)
+		m.Distortion = metric.SquaredEuclidean
+		m.Metric = metric.NewIdentity(d)
+		m.Landmarks = anyLandmarks(t, d)
 		if k == d && rapid.Bool().Draw(t, "forest") {
 			m.Forest = anyForest(t, m.Landmarks.Points, k)
 		}
 	}
 	if m.Landmarks == nil && rapid.Bool().Draw(t, "mixture") {
-		m.Distortion, m.Metric, m.Mixture = metric.SquaredEuclidean, metric.NewIdentity(d), anyMixture(t, k, d)
+		m.Distortion = metric.SquaredEuclidean
+		m.Metric = metric.NewIdentity(d)
+		m.Mixture = anyMixture(t, k, d)
 	}
 	if columns := m.Columns(); rapid.Bool().Draw(t, "scaled") {
 		m.Units = &dataset.Units{
-			Center: rapid.SliceOfN(value, columns, columns).Draw(t, "centers"), Scale: rapid.SliceOfN(rapid.Float64Range(0.1, 9), columns, columns).Draw(t, "scales"),
+			Center: rapid.SliceOfN(value, columns, columns).Draw(t, "centers"),
+			Scale:  rapid.SliceOfN(rapid.Float64Range(0.1, 9), columns, columns).Draw(t, "scales"),
 		}
 	}
 	return m
@@ -67,11 +73,14 @@ func anyModel(t *rapid.T) *model.Model {
 
 // anyMixture returns a mixture whose last column has few values if there are several.
 func anyMixture(t *rapid.T, k, d int) *mixture.Mixture {
-	value, positive := rapid.Float64Range(-5, 5), rapid.Float64Range(0.1, 9)
+	value := rapid.Float64Range(-5, 5)
+	positive := rapid.Float64Range(0.1, 9)
 	values := rapid.SliceOfN(value, k*d, k*d).Draw(t, "means")
-	variances, smooth := make([]float64, d), d
+	variances := make([]float64, d)
+	smooth := d
 	if d > 1 {
-		smooth, variances[d-1] = d-1, positive.Draw(t, "variance")
+		smooth = d - 1
+		variances[d-1] = positive.Draw(t, "variance")
 	}
 	values = append(values, variances...)
 	for range k {
@@ -95,7 +104,8 @@ func anyMixture(t *rapid.T, k, d int) *mixture.Mixture {
 // anyForest returns a forest fitted to points.
 func anyForest(t *rapid.T, points *dataset.Points, k int) *model.Forest {
 	groups := rapid.SliceOfN(rapid.Int32Range(0, int32(k-1)), points.N, points.N).Draw(t, "groups")
-	trees, err := forest.Fit(context.Background(), points, groups, clustering.Ones(points.N), k, 3, rand.New(rand.NewPCG(1, 2)), 1)
+	trees, err := forest.Fit(context.Background(), points, groups, clustering.Ones(points.N), k, 3,
+		rand.New(rand.NewPCG(1, 2)), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,15 +114,19 @@ func anyForest(t *rapid.T, points *dataset.Points, k int) *model.Forest {
 
 // anyLandmarks make so many features of points.
 func anyLandmarks(t *rapid.T, rank int) *model.Landmarks {
-	count, columns := rank+rapid.IntRange(0, 3).Draw(t, "more"), rapid.IntRange(1, 5).Draw(t, "columns")
+	count := rank + rapid.IntRange(0, 3).Draw(t, "more")
+	columns := rapid.IntRange(1, 5).Draw(t, "columns")
 	value := rapid.Float64Range(-5, 5)
 	l := &model.Landmarks{
 		Centered: rapid.Bool().Draw(t, "centered"),
-		Points:   &dataset.Points{N: count, D: columns, Values: rapid.SliceOfN(value, count*columns, count*columns).Draw(t, "landmarks")},
-		Matrix:   kernel.MatrixSpec{Function: kernel.Gaussian, Rho: rapid.Float64Range(0.1, 3).Draw(t, "rho"), Grid: -30, Columns: columns},
+		Points: &dataset.Points{N: count, D: columns,
+			Values: rapid.SliceOfN(value, count*columns, count*columns).Draw(t, "landmarks")},
+		Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, Rho: rapid.Float64Range(0.1, 3).Draw(t, "rho"), Grid: -30,
+			Columns: columns},
 	}
 	if rapid.Bool().Draw(t, "polynomial") {
-		l.Matrix = kernel.MatrixSpec{Function: kernel.Polynomial, Gamma: 2, Coef0: -1, Degree: 3, Grid: 12, Columns: columns}
+		l.Matrix = kernel.MatrixSpec{Function: kernel.Polynomial, Gamma: 2, Coef0: -1, Degree: 3, Grid: 12,
+			Columns: columns}
 	}
 	l.Projection = rapid.SliceOfN(value, count*rank, count*rank).Draw(t, "projection")
 	return l
@@ -170,7 +184,8 @@ func TestModelsSurviveTheWire(t *testing.T) {
 
 func TestLargeModelsTravelInChunks(t *testing.T) {
 	const d = ChunkBytes/8 + 1
-	want := &model.Model{Distortion: metric.Cosine, K: 2, D: d, Centroids: make([]float64, 2*d), Metric: metric.NewIdentity(d)}
+	want := &model.Model{Distortion: metric.Cosine, K: 2, D: d, Centroids: make([]float64, 2*d),
+		Metric: metric.NewIdentity(d)}
 	want.Centroids[2*d-1] = math.Pi
 	parts := sent(t, want)
 	for _, part := range parts {
@@ -188,13 +203,15 @@ func TestModelsThatAreWrong(t *testing.T) {
 		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: h}}
 	}
 	numbers := func(v ...float64) *cleavev1.GetModelResponse {
-		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: &cleavev1.DenseValues{Values: v}}}
+		return &cleavev1.GetModelResponse{
+			Part: &cleavev1.GetModelResponse_Values{Values: &cleavev1.DenseValues{Values: v}}}
 	}
 	const euclidean, identity = cleavev1.Distortion_DISTORTION_EUCLIDEAN, cleavev1.Metric_METRIC_IDENTITY
 	good := &cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2, Metric: identity}
 	landmarks := func(count, columns uint32, function cleavev1.KernelFunction) *cleavev1.ModelHead {
 		return &cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2, Metric: identity,
-			Landmarks: &cleavev1.LandmarkHead{Count: count, Columns: columns, Kernel: &cleavev1.KernelReport{Function: function}}}
+			Landmarks: &cleavev1.LandmarkHead{Count: count, Columns: columns,
+				Kernel: &cleavev1.KernelReport{Function: function}}}
 	}
 	mixed := func(h *cleavev1.ModelHead, shares ...float64) *cleavev1.ModelHead {
 		h = proto.CloneOf(h)
@@ -203,7 +220,8 @@ func TestModelsThatAreWrong(t *testing.T) {
 	}
 	grown := func(trees, nodes uint32, weight float64) *cleavev1.ModelHead {
 		h := landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)
-		h.K, h.Forest = 2, &cleavev1.ForestHead{Trees: trees, Nodes: nodes, Weight: weight}
+		h.K = 2
+		h.Forest = &cleavev1.ForestHead{Trees: trees, Nodes: nodes, Weight: weight}
 		return h
 	}
 	ofLandmarks := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10} // of two groups, before the nodes
@@ -213,34 +231,44 @@ func TestModelsThatAreWrong(t *testing.T) {
 	three.K = 3
 	type parts = []*cleavev1.GetModelResponse
 	for name, p := range map[string]parts{
-		"nothing":              {},
-		"values first":         {numbers(1, 2)},
-		"no values":            {head(good)},
-		"too few":              {head(good), numbers(1)},
-		"too many":             {head(good), numbers(1, 2), numbers(3)},
-		"two heads":            {head(good), head(good), numbers(1, 2)},
-		"not finite":           {head(good), numbers(1, math.NaN())},
-		"no clusters":          {head(&cleavev1.ModelHead{Distortion: euclidean, Columns: 2, Metric: identity})},
-		"no columns":           {head(&cleavev1.ModelHead{Distortion: euclidean, K: 2, Metric: identity})},
-		"no metric":            {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2}), numbers(1, 2)},
-		"an unknown metric":    {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2, Metric: 257}), numbers(1, 2)},
-		"no distortion":        {head(&cleavev1.ModelHead{K: 1, Columns: 2, Metric: identity}), numbers(1, 2)},
-		"a weight of 0":        {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1, Metric: cleavev1.Metric_METRIC_DIAGONAL}), numbers(1, 0)},
-		"a promise":            {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1 << 30, Columns: 1 << 30, Metric: identity}), numbers(1, 0)},
-		"few landmark values":  {head(landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)), numbers(1, 2, 3, 4, 5)},
-		"more features":        {head(landmarks(1, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)), numbers(1, 2, 3, 4, 5)},
-		"no kernel":            {head(landmarks(2, 1, 0)), numbers(1, 2, 3, 4, 5, 6, 7, 8)},
-		"many landmarks":       {head(landmarks(1<<31, 1<<31, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)), numbers(1, 2)},
-		"a NaN in the matrix":  {head(landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)), numbers(1, 2, 3, 4, 5, 6, 7, math.NaN())},
+		"nothing":      {},
+		"values first": {numbers(1, 2)},
+		"no values":    {head(good)},
+		"too few":      {head(good), numbers(1)},
+		"too many":     {head(good), numbers(1, 2), numbers(3)},
+		"two heads":    {head(good), head(good), numbers(1, 2)},
+		"not finite":   {head(good), numbers(1, math.NaN())},
+		"no clusters":  {head(&cleavev1.ModelHead{Distortion: euclidean, Columns: 2, Metric: identity})},
+		"no columns":   {head(&cleavev1.ModelHead{Distortion: euclidean, K: 2, Metric: identity})},
+		"no metric":    {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2}), numbers(1, 2)},
+		"an unknown metric": {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2, Metric: 257}),
+			numbers(1, 2)},
+		"no distortion": {head(&cleavev1.ModelHead{K: 1, Columns: 2, Metric: identity}), numbers(1, 2)},
+		"a weight of 0": {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1,
+			Metric: cleavev1.Metric_METRIC_DIAGONAL}), numbers(1, 0)},
+		"a promise": {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1 << 30, Columns: 1 << 30,
+			Metric: identity}), numbers(1, 0)},
+		"few landmark values": {head(landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)),
+			numbers(1, 2, 3, 4, 5)},
+		"more features": {head(landmarks(1, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)),
+			numbers(1, 2, 3, 4, 5)},
+		"no kernel": {head(landmarks(2, 1, 0)), numbers(1, 2, 3, 4, 5, 6, 7, 8)},
+		"many landmarks": {head(landmarks(1<<31, 1<<31, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)),
+			numbers(1, 2)},
+		"a NaN in the matrix": {head(landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)),
+			numbers(1, 2, 3, 4, 5, 6, 7, math.NaN())},
 		"no shares":            {head(mixed(good)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0, 1)},
 		"a share too many":     {head(mixed(good, 0.5, 0.5)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0, 1)},
 		"a share of 2":         {head(mixed(good, 2)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0, 1)},
 		"few mixture values":   {head(mixed(good, 1)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0)},
 		"no triangle":          {head(mixed(good, 1)), numbers(1, 2, 1, 2, 0, 0, 1, 1, 0, 1)},
 		"a NaN in the mixture": {head(mixed(good, 1)), numbers(1, 2, 1, math.NaN(), 0, 0, 1, 0, 0, 1)},
-		"many mixture columns": {head(mixed(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1 << 30, Metric: identity}, 1)), numbers(1)},
-		"a mixture of cosines": {head(mixed(&cleavev1.ModelHead{Distortion: cleavev1.Distortion_DISTORTION_COSINE, K: 1, Columns: 2, Metric: identity}, 1)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0, 1)},
-		"a mixture, landmarks": {head(mixed(landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR), 1)), numbers(1, 2, 3, 4, 5, 6, 7, 8)},
+		"many mixture columns": {head(mixed(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1 << 30,
+			Metric: identity}, 1)), numbers(1)},
+		"a mixture of cosines": {head(mixed(&cleavev1.ModelHead{Distortion: cleavev1.Distortion_DISTORTION_COSINE, K: 1,
+			Columns: 2, Metric: identity}, 1)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0, 1)},
+		"a mixture, landmarks": {head(mixed(landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR), 1)),
+			numbers(1, 2, 3, 4, 5, 6, 7, 8)},
 		"few nodes":            {head(grown(1, 1, 1)), numbers(ofLandmarks...), numbers(-1)},
 		"half a tree":          {head(grown(1, 2, 1)), numbers(ofLandmarks...), numbers(0, 1, -1, 0)},
 		"a tree too many":      {head(grown(2, 1, 1)), numbers(ofLandmarks...), numbers(-1, 0)},
@@ -249,7 +277,8 @@ func TestModelsThatAreWrong(t *testing.T) {
 		"a negative weight":    {head(grown(1, 1, -1)), numbers(ofLandmarks...), numbers(-1, 0)},
 		"a forest of features": {head(three), numbers(ofLandmarks...), numbers(1, 2), numbers(-1, 0)},
 		"a forest alone":       {head(bare), numbers(1, 2), numbers(-1, 0)},
-		"a full metric of all": {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1 << 30, Metric: cleavev1.Metric_METRIC_FULL})},
+		"a full metric of all": {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1 << 30,
+			Metric: cleavev1.Metric_METRIC_FULL})},
 	} {
 		if _, err := ReceiveModel(stream(p)); err == nil {
 			t.Errorf("%s: taken", name)
@@ -266,7 +295,8 @@ func FuzzModel(f *testing.F) {
 	}
 	for _, form := range []*metric.Metric{metric.NewIdentity(2), weights} {
 		var encoded [3][]byte
-		for at, part := range sent(f, &model.Model{Distortion: metric.KL, K: 1, D: 2, Centroids: []float64{0.5, 0.5}, Metric: form}) {
+		for at, part := range sent(f, &model.Model{Distortion: metric.KL, K: 1, D: 2, Centroids: []float64{0.5, 0.5},
+			Metric: form}) {
 			encoded[at], _ = proto.Marshal(part)
 		}
 		f.Add(encoded[0], encoded[1], encoded[2])
@@ -276,7 +306,8 @@ func FuzzModel(f *testing.F) {
 		f.Fatal(err)
 	}
 	var encoded [3][]byte
-	for at, part := range sent(f, &model.Model{Distortion: metric.SquaredEuclidean, K: 1, D: 2, Centroids: []float64{0.5, 0.5}, Metric: metric.NewIdentity(2), Mixture: gaussians}) {
+	for at, part := range sent(f, &model.Model{Distortion: metric.SquaredEuclidean, K: 1, D: 2,
+		Centroids: []float64{0.5, 0.5}, Metric: metric.NewIdentity(2), Mixture: gaussians}) {
 		encoded[at], _ = proto.Marshal(part)
 	}
 	f.Add(encoded[0], encoded[1], encoded[2])
@@ -292,7 +323,9 @@ func FuzzModel(f *testing.F) {
 			}
 		}
 		m, err := ReceiveModel(stream(parts))
-		if err == nil && (m.K < 1 || m.D < 1 || len(m.Centroids) != m.K*m.D || m.Metric.Form() != metric.Identity && len(m.Metric.Values()) != m.Metric.Form().Size(m.D)) {
+		if err == nil &&
+			(m.K < 1 || m.D < 1 || len(m.Centroids) != m.K*m.D || m.Metric.Form() != metric.Identity &&
+				len(m.Metric.Values()) != m.Metric.Form().Size(m.D)) {
 			t.Fatalf("got %+v", m)
 		}
 		if err == nil && m.Mixture != nil {

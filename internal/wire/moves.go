@@ -62,9 +62,11 @@ func UnpackMoves(packed []byte) ([]labeling.Move, error) {
 	if clusters == 0 && r.err == nil {
 		return nil, errors.New("wire: moves between no clusters")
 	}
-	moves, lastLane := make([]labeling.Move, 0, len(packed)/2), uint64(0) // a move takes at least two bytes
+	moves := make([]labeling.Move, 0, len(packed)/2)
+	lastLane := uint64(0) // a move takes at least two bytes
 	for first := true; r.err == nil && (first || len(r.left) > 0); first = false {
-		lane, count := r.next(math.MaxInt32/clusters), r.next(uint64(len(r.left)/2)) // a move takes two bytes
+		lane := r.next(math.MaxInt32 / clusters)
+		count := r.next(uint64(len(r.left) / 2)) // a move takes two bytes
 		begin := len(moves)
 		if count == 0 && r.err == nil {
 			return nil, errors.New("wire: a run without moves")
@@ -74,9 +76,11 @@ func UnpackMoves(packed []byte) ([]labeling.Move, error) {
 			code := r.next((clusters+1)*(clusters+1) - 1)
 			from, to := code/(clusters+1), code%(clusters+1)
 			if r.err == nil && (point > math.MaxInt32 || (lane+1)*clusters > math.MaxInt32 || code == 0 && lane > 0) {
-				return nil, fmt.Errorf("wire: a move of point %d by code %d in lane %d of %d clusters", point, code, lane, clusters)
+				return nil, fmt.Errorf("wire: a move of point %d by code %d in lane %d of %d clusters", point, code,
+					lane, clusters)
 			}
-			moves = append(moves, labeling.Move{Point: int32(point), From: cluster(lane, clusters, from), To: cluster(lane, clusters, to)})
+			moves = append(moves, labeling.Move{Point: int32(point), From: cluster(lane, clusters, from),
+				To: cluster(lane, clusters, to)})
 			next = point + 1
 		}
 		if r.err == nil && !first && lane == lastLane && moves[begin].Point > moves[begin-1].Point {

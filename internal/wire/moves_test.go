@@ -25,7 +25,8 @@ func drawMoves(t *rapid.T) (moves []labeling.Move, clusters int) {
 			}
 			return labeling.None
 		}
-		moves = append(moves, labeling.Move{Point: rapid.Int32Range(0, highest).Draw(t, "point"), From: one("from"), To: one("to")})
+		moves = append(moves, labeling.Move{Point: rapid.Int32Range(0, highest).Draw(t, "point"), From: one("from"),
+			To: one("to")})
 	}
 	if rapid.Bool().Draw(t, "sorted") {
 		slices.SortFunc(moves, func(a, b labeling.Move) int { return int(a.Point) - int(b.Point) })
@@ -143,7 +144,8 @@ func TestBadPackedMovesAreRefused(t *testing.T) {
 // FuzzMoves unpacks any bytes. What is accepted is packed as the same bytes again.
 func FuzzMoves(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(PackMoves([]labeling.Move{{Point: 3, From: 0, To: 1}, {Point: 900, From: labeling.None, To: 2}, {Point: 1, From: 3, To: 5}}, 3))
+	f.Add(PackMoves([]labeling.Move{{Point: 3, From: 0, To: 1}, {Point: 900, From: labeling.None, To: 2},
+		{Point: 1, From: 3, To: 5}}, 3))
 	f.Add([]byte{3, 0, 1, 0x85, 0, 1})
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		ceiling(t, len(packed), func() {

@@ -35,7 +35,8 @@ func TestNeighborGraphsSurviveTheWire(t *testing.T) {
 		var edges []dataset.Edge
 		for range rapid.IntRange(0, 40).Draw(t, "edges") {
 			i := rapid.Int32Range(1, int32(n)-1).Draw(t, "i")
-			edges = append(edges, dataset.Edge{Source: i, Target: rapid.Int32Range(0, i-1).Draw(t, "j"), Weight: rapid.Float64Range(1e-6, 1).Draw(t, "weight")})
+			edges = append(edges, dataset.Edge{Source: i, Target: rapid.Int32Range(0, i-1).Draw(t, "j"),
+				Weight: rapid.Float64Range(1e-6, 1).Draw(t, "weight")})
 		}
 		want, err := dataset.NewGraph(n, edges)
 		if err != nil {
@@ -56,10 +57,14 @@ func TestNeighborGraphsSurviveTheWire(t *testing.T) {
 
 func TestNoNeighborGraphs(t *testing.T) {
 	head := func(vertices uint32, edges uint64) *cleavev1.GetNeighborGraphResponse {
-		return &cleavev1.GetNeighborGraphResponse{Part: &cleavev1.GetNeighborGraphResponse_Head{Head: &cleavev1.NeighborGraphHead{Vertices: vertices, Edges: edges}}}
+		return &cleavev1.GetNeighborGraphResponse{
+			Part: &cleavev1.GetNeighborGraphResponse_Head{Head: &cleavev1.NeighborGraphHead{Vertices: vertices,
+				Edges: edges}}}
 	}
 	edge := func(i, j uint32) *cleavev1.GetNeighborGraphResponse {
-		return &cleavev1.GetNeighborGraphResponse{Part: &cleavev1.GetNeighborGraphResponse_Edges{Edges: &cleavev1.Edges{Sources: []uint32{i}, Targets: []uint32{j}}}}
+		return &cleavev1.GetNeighborGraphResponse{
+			Part: &cleavev1.GetNeighborGraphResponse_Edges{Edges: &cleavev1.Edges{Sources: []uint32{i},
+				Targets: []uint32{j}}}}
 	}
 	for name, parts := range map[string][]*cleavev1.GetNeighborGraphResponse{
 		"no head":          {edge(0, 1)},

@@ -40,7 +40,8 @@ func ChooseAlgorithm(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	}
 	if len(p.ProtoReflect().GetUnknown()) > 0 {
 		return fault.Invalid("UNKNOWN_ALGORITHM",
-			"the job has options that this version does not know, and no algorithm that it knows").OnField("spec.algorithm")
+			"the job has options that this version does not know, and no algorithm that it knows").OnField(
+			"spec.algorithm")
 	}
 	request := Request(p, kind)
 	ExpectLabels(request, LabelUseOf(p))
@@ -68,18 +69,21 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	if err := checkValues(p.ProtoReflect(), "spec"); err != nil {
 		return err
 	}
-	a, request := Algorithm(p), Request(p, kind)
+	a := Algorithm(p)
+	request := Request(p, kind)
 	ExpectLabels(request, LabelUseOf(p))
 	for _, o := range catalog.Options {
 		own, _ := catalog.FindOption(o.Name, a)
 		if _, given := read(p.ProtoReflect(), o.Field); given && own.Field != o.Field {
-			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s does not apply to the spectral family, which runs k-means on eigenvectors; set %s of its options",
+			return fault.Invalid("OPTION_DOES_NOT_APPLY",
+				"%s does not apply to the spectral family, which runs k-means on eigenvectors; set %s of its options",
 				strings.TrimPrefix(o.Field, "spec."), own.Field).OnField(o.Field)
 		}
 	}
 	if g := p.GetNeighborGraph(); g != nil && g.Neighbors == nil {
 		return fault.Invalid("FIELD_REQUIRED",
-			"neighbor_graph does not say how many neighbors each row has; 10 is a good number").OnField(clustering.FieldNeighbors)
+			"neighbor_graph does not say how many neighbors each row has; 10 is a good number").OnField(
+			clustering.FieldNeighbors)
 	}
 	return faultOf(request.Check())
 }
@@ -90,7 +94,8 @@ func checkValues(m protoreflect.Message, path string) (err error) {
 	if one := m.Descriptor().Oneofs().ByName("kind"); one != nil {
 		set := m.WhichOneof(one)
 		if set == nil || set.Kind() == protoreflect.EnumKind && m.Get(set).Enum() == 0 {
-			return fault.Invalid("FIELD_REQUIRED", "%s has neither a rule nor a number; give one, or leave it out", path).OnField(path + ".rule")
+			return fault.Invalid("FIELD_REQUIRED", "%s has neither a rule nor a number; give one, or leave it out",
+				path).OnField(path + ".rule")
 		}
 	}
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
@@ -100,7 +105,8 @@ func checkValues(m protoreflect.Message, path string) (err error) {
 		case field.Kind() == protoreflect.MessageKind:
 			err = checkValues(value.Message(), at)
 		case field.Kind() == protoreflect.EnumKind && field.Enum().Values().ByNumber(value.Enum()) == nil:
-			err = fault.Invalid("UNKNOWN_ENUM_VALUE", "%s has the value %d, which this version does not know", at, value.Enum()).OnField(at)
+			err = fault.Invalid("UNKNOWN_ENUM_VALUE", "%s has the value %d, which this version does not know", at,
+				value.Enum()).OnField(at)
 		}
 		return err == nil
 	})
@@ -254,7 +260,8 @@ func set(m protoreflect.Message, field protoreflect.FieldDescriptor, text string
 
 // enumNumber returns the number of a word, or 0 if it has none, as for storage auto.
 func enumNumber(enum protoreflect.EnumDescriptor, word string) protoreflect.EnumNumber {
-	name := enumPrefix(enum) + strings.ToUpper(strings.ReplaceAll(strings.ReplaceAll(word, "++", "-plus-plus"), "-", "_"))
+	name := enumPrefix(enum) + strings.ToUpper(strings.ReplaceAll(strings.ReplaceAll(word, "++", "-plus-plus"),
+		"-", "_"))
 	if value := enum.Values().ByName(protoreflect.Name(name)); value != nil {
 		return value.Number()
 	}
@@ -290,7 +297,8 @@ func Spec(p *cleavev1.JobSpec, rows *recipe.Rows, tables Tables) (clustering.Spe
 	request := Request(p, 0)
 	spec := clustering.NewSpec(request)
 	spec.MaxK = int(p.GetKRange().GetMax())
-	spec.Supervision.Constraints = readTable(r, p.GetSupervision().GetConstraints(), fieldConstraints, table.Constraints)
+	spec.Supervision.Constraints = readTable(r, p.GetSupervision().GetConstraints(), fieldConstraints,
+		table.Constraints)
 	spec.Supervision.Seeds = readTable(r, p.GetSupervision().GetSeeds(), fieldSeeds, table.Seeds)
 	spec.Initialization.Labels = readTable(r, p.GetInitialization().GetLabels(), fieldLabels, table.Clusters)
 	switch Algorithm(p).Family {

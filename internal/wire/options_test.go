@@ -30,7 +30,8 @@ func TestEveryOptionHasItsField(t *testing.T) {
 				SetAlgorithm(p, a)
 				SetOption(p, o, value)
 				got, given := Request(p, 0).Values[o.Name]
-				if absent := value == "auto" && (o.Name == "rho" || o.Name == "storage"); given == absent || given && got != value {
+				if absent := value == "auto" && (o.Name == "rho" || o.Name == "storage"); given == absent ||
+					given && got != value {
 					t.Errorf("%s: %s %s is read as %q, %t", a.Name, o.Name, value, got, given)
 				}
 			}
@@ -62,14 +63,16 @@ func TestEveryOptionReachesItsAlgorithm(t *testing.T) {
 			t.Errorf("%s is read as %s, %v", a.Name, absent.Algorithm.Name(), err)
 		}
 		for _, o := range catalog.Options {
-			if !a.Takes(o.Name) || o.Field == "" || o.Type == catalog.File || o.Name == "storage" { // which is about workers
+			// which is about workers
+			if !a.Takes(o.Name) || o.Field == "" || o.Type == catalog.File || o.Name == "storage" {
 				continue
 			}
 			o, _ = catalog.FindOption(o.Name, a)
 			for _, value := range valuesOf(o) {
 				p := proto.CloneOf(plain)
 				SetOption(p, o, value)
-				if got, err := Spec(p, &recipe.Rows{Count: 10}, nil); err != nil || reflect.DeepEqual(got, absent) && !strings.HasPrefix(o.Default, value) {
+				if got, err := Spec(p, &recipe.Rows{Count: 10}, nil); err != nil ||
+					reflect.DeepEqual(got, absent) && !strings.HasPrefix(o.Default, value) {
 					t.Errorf("%s: %s %s makes no difference, %v", a.Name, o.Name, value, err)
 				}
 			}
@@ -89,7 +92,8 @@ func TestEveryFieldIsAnOption(t *testing.T) {
 		for at := range m.Fields().Len() {
 			field := m.Fields().Get(at)
 			name := path + "." + string(field.Name())
-			if sub := field.Message(); sub != nil && !field.IsList() && (field.Name() == "kernel" || field.Name() == "eigenvectors") {
+			if sub := field.Message(); sub != nil && !field.IsList() &&
+				(field.Name() == "kernel" || field.Name() == "eigenvectors") {
 				check(name, sub)
 				continue
 			}
@@ -115,7 +119,8 @@ func TestChooseAlgorithm(t *testing.T) {
 		{`{"k": 2, "pcKmeans": {}}`, dataset.KindPoints, "pc-kmeans"},
 		{`{"k": 2, "storage": "STORAGE_MODE_NONE"}`, dataset.KindPoints, "kernel-kmeans"},
 		{`{"k": 2, "initialization": {"start": "START_RANDOM"}}`, dataset.KindPoints, "kernel-kmeans"},
-		{`{"k": 2, "initialization": {"start": "START_WEIGHTED_FARTHEST_FIRST"}}`, dataset.KindSparsePoints, "pc-kmeans"},
+		{`{"k": 2, "initialization": {"start": "START_WEIGHTED_FARTHEST_FIRST"}}`, dataset.KindSparsePoints,
+			"pc-kmeans"},
 	} {
 		p := parse(t, c.text)
 		if err := ChooseAlgorithm(p, c.kind); err != nil || Algorithm(p).Name != c.want {

@@ -28,7 +28,8 @@ func Parts(name string, d dataset.Dataset, start UploadStart, yield func(*cleave
 	var values []float64
 	switch d := d.(type) {
 	case *dataset.Points:
-		header.Form = &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint32(d.N), Columns: uint32(d.D)}}
+		header.Form = &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint32(d.N),
+			Columns: uint32(d.D)}}
 		values = d.Values
 	case *dataset.Kernel:
 		header.Form = &cleavev1.DatasetHeader_Kernel{Kernel: &cleavev1.KernelForm{Rows: uint32(d.N)}}
@@ -36,9 +37,11 @@ func Parts(name string, d dataset.Dataset, start UploadStart, yield func(*cleave
 	case *dataset.Graph:
 		header.Form = &cleavev1.DatasetHeader_Graph{Graph: &cleavev1.GraphForm{Vertices: uint32(d.N)}}
 	case *dataset.SparsePoints:
-		header.Form = &cleavev1.DatasetHeader_SparsePoints{SparsePoints: &cleavev1.SparsePointsForm{Rows: uint32(d.N), Columns: uint32(d.D)}}
+		header.Form = &cleavev1.DatasetHeader_SparsePoints{SparsePoints: &cleavev1.SparsePointsForm{Rows: uint32(d.N),
+			Columns: uint32(d.D)}}
 	}
-	if err := yield(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
+	if err := yield(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err !=
+		nil {
 		return err
 	}
 	yield = skipArrived(start, yield)
@@ -70,7 +73,8 @@ func edgeParts(g *dataset.Graph, yield func(*cleavev1.CreateDatasetRequest) erro
 			}
 			if edges == nil {
 				// Allocate new slices for each part, because what was sent may still be in use.
-				edges = &cleavev1.Edges{Sources: make([]uint32, 0, partEdges), Targets: make([]uint32, 0, partEdges), Weights: make([]float64, 0, partEdges)}
+				edges = &cleavev1.Edges{Sources: make([]uint32, 0, partEdges), Targets: make([]uint32, 0, partEdges),
+					Weights: make([]float64, 0, partEdges)}
 				weighted = false
 			}
 			edges.Sources = append(edges.Sources, uint32(i))
@@ -99,7 +103,8 @@ type UploadStart struct {
 
 // SendDataset uploads a data set from the given part on, and returns the coordinator's description of it.
 // Errors of the call are returned as they are, so that the caller can tell whether to repeat it.
-func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset, start UploadStart) (*cleavev1.Dataset, error) {
+func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset,
+	start UploadStart) (*cleavev1.Dataset, error) {
 	response, err := sendParts(ctx, client.CreateDataset, func(send func(*cleavev1.CreateDatasetRequest) error) error {
 		return Parts(name, d, start, send)
 	})
@@ -109,11 +114,14 @@ func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name
 // SendPoints uploads points while they are produced, in constant memory: whole rows of this many columns, any number
 // at a time. It ends with the first error of rows.
 func SendPoints(
-	ctx context.Context, client cleavev1.DatasetServiceClient, name string, columns int, rows iter.Seq2[[]float64, error],
+	ctx context.Context, client cleavev1.DatasetServiceClient, name string, columns int,
+	rows iter.Seq2[[]float64, error],
 ) (*cleavev1.Dataset, error) {
 	response, err := sendParts(ctx, client.CreateDataset, func(send func(*cleavev1.CreateDatasetRequest) error) error {
-		header := &cleavev1.DatasetHeader{DisplayName: name, Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: uint32(columns)}}}
-		if err := send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
+		header := &cleavev1.DatasetHeader{DisplayName: name,
+			Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: uint32(columns)}}}
+		if err := send(&cleavev1.CreateDatasetRequest{
+			Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
 			return err
 		}
 		var values []float64
@@ -136,7 +144,8 @@ func SendPoints(
 // sendValueParts sends values in parts.
 func sendValueParts(values []float64, send func(*cleavev1.CreateDatasetRequest) error) error {
 	for part := range slices.Chunk(values, partValues) {
-		if err := send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: part}}}); err != nil {
+		if err := send(&cleavev1.CreateDatasetRequest{
+			Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: part}}}); err != nil {
 			return err
 		}
 	}
@@ -198,7 +207,8 @@ func (r *PartReader) Read(p []byte) (n int, err error) {
 
 // sendParts opens a stream, sends parts through it, and returns the answer.
 func sendParts[P, A any](
-	ctx context.Context, open func(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[P, A], error), parts func(send func(*P) error) error,
+	ctx context.Context, open func(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[P, A], error),
+	parts func(send func(*P) error) error,
 ) (*A, error) {
 	ctx, cancel := context.WithCancel(ctx) // ends a stream that is abandoned halfway
 	defer cancel()

@@ -53,7 +53,9 @@ func unpack[T any](packed []byte, size int, of string, value func([]byte) T) ([]
 
 // UnpackFloat64s is the inverse of PackFloat64s.
 func UnpackFloat64s(packed []byte) ([]float64, error) {
-	return unpack(packed, 8, "float64", func(at []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(at)) })
+	return unpack(packed, 8, "float64", func(at []byte) float64 {
+		return math.Float64frombits(binary.LittleEndian.Uint64(at))
+	})
 }
 
 // UnpackFloat64sInto unpacks exactly len(values) values.
@@ -162,7 +164,8 @@ func receiveHead[P interface{ GetHead() *H }, H any](receive func() (P, error), 
 
 // receiveValues assembles exactly want numbers from the chunks of a stream, which ends with io.EOF. Memory grows with
 // what has arrived, never with what was promised. Errors of the stream are returned as they are.
-func receiveValues[P interface{ GetValues() *cleavev1.DenseValues }](want uint64, receive func() (P, error)) ([]float64, error) {
+func receiveValues[P interface{ GetValues() *cleavev1.DenseValues }](want uint64,
+	receive func() (P, error)) ([]float64, error) {
 	var values []float64
 	err := Receive(receive, func(part P) error {
 		more := part.GetValues().GetValues()

@@ -20,8 +20,8 @@ func PieceSize(datasetBytes int64, piece int) int64 {
 	return min(PieceBytes, datasetBytes-int64(piece)*PieceBytes)
 }
 
-// PeerID returns what a worker calls itself toward other workers: a hash of its session, because who knows a session can
-// pass for its worker.
+// PeerID returns what a worker calls itself toward other workers: a hash of its session, because who knows a session
+// can pass for its worker.
 func PeerID(sessionID string) string {
 	hash := sha256.Sum256([]byte(sessionID))
 	return hex.EncodeToString(hash[:])

@@ -35,8 +35,9 @@ func PlanProto(plan *planning.Plan, grid kernel.Grid) *cleavev1.Plan {
 		Bytes:         uint64(plan.Bytes),
 		Shares:        SharesProto(plan.Shares),
 		Passes:        plan.Passes,
-		PredictedTime: durationpb.New(time.Duration(min(plan.Seconds, maxPredictedTime.Seconds()) * float64(time.Second))),
-		Explanation:   plan.Why,
+		PredictedTime: durationpb.New(
+			time.Duration(min(plan.Seconds, maxPredictedTime.Seconds()) * float64(time.Second))),
+		Explanation: plan.Why,
 
 		Products:         uint32(plan.Products),
 		CoordinatorBytes: uint64(plan.CoordinatorBytes),

@@ -26,15 +26,19 @@ func TestStorageModes(t *testing.T) {
 
 func TestPlanProto(t *testing.T) {
 	plan := &planning.Plan{
-		Tiles: 4, TileRows: 16, Stored: 1, Computed: 3, Storage: "float32+none", EntryBytes: 100, Bytes: 300, Passes: 2.5, Seconds: 1.5, Why: "so", Products: 30, CoordinatorBytes: 77,
+		Tiles: 4, TileRows: 16, Stored: 1, Computed: 3, Storage: "float32+none", EntryBytes: 100, Bytes: 300,
+		Passes: 2.5, Seconds: 1.5, Why: "so", Products: 30, CoordinatorBytes: 77,
 		Shares: []planning.Share{
 			{Worker: planning.Worker{Name: "a", Threads: 2, Free: 500}, Stored: 1, Computed: 1, Bytes: 200},
 			{Worker: planning.Worker{Name: "b", Threads: 1, Free: planning.Unlimited}, Computed: 2, Bytes: 100},
 		},
 	}
 	want := &cleavev1.Plan{
-		Tiles: 4, TileRows: 16, StoredTiles: 1, ComputedTiles: 3, Storage: cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32, TileBytes: 100, Bytes: 300, Workers: 2, GridExponent: -40,
-		Passes: 2.5, PredictedTime: durationpb.New(1500 * time.Millisecond), Explanation: "so", Products: 30, CoordinatorBytes: 77,
+		Tiles: 4, TileRows: 16, StoredTiles: 1, ComputedTiles: 3,
+		Storage: cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32, TileBytes: 100, Bytes: 300, Workers: 2,
+		GridExponent: -40,
+		Passes:       2.5, PredictedTime: durationpb.New(1500 * time.Millisecond), Explanation: "so", Products: 30,
+		CoordinatorBytes: 77,
 		Shares: []*cleavev1.WorkerShare{
 			{Name: "a", Threads: 2, MemoryBytes: 500, StoredTiles: 1, ComputedTiles: 1, Bytes: 200},
 			{Name: "b", Threads: 1, ComputedTiles: 2, Bytes: 100},

@@ -11,11 +11,13 @@ import (
 func CheckInput(p *cleavev1.JobSpec) error {
 	switch {
 	case p.GetTable() == nil && p.GetDatasetId() == "":
-		return fault.Invalid("FIELD_REQUIRED", "spec.dataset_id is required, or spec.table: say what is clustered").OnField("spec.dataset_id")
+		return fault.Invalid("FIELD_REQUIRED", "spec.dataset_id is required, or spec.table: say what is clustered").
+			OnField("spec.dataset_id")
 	case p.GetTable() == nil:
 		return nil
 	case p.GetTable().GetTableId() == "":
-		return fault.Invalid("FIELD_REQUIRED", "%s.table_id is required: upload the table first", fieldTable).OnField(fieldTable + ".table_id")
+		return fault.Invalid("FIELD_REQUIRED", "%s.table_id is required: upload the table first", fieldTable).OnField(
+			fieldTable + ".table_id")
 	}
 	return nil
 }
@@ -29,8 +31,9 @@ func OnTable(err error) error { return OnField(err, fieldTable) }
 func RecipeOptions(p *cleavev1.TablePoints) recipe.Options {
 	return recipe.Options{
 		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Ignore: p.GetIgnore(), Only: p.GetOnly(),
-		Categorical: p.GetCategorical(), Missing: recipe.Missing(EnumWord(p.GetMissing())), Decimals: p.GetDecimalMark(),
-		Keep: p.GetKeep(), Dates: p.GetDatesAsNumbers(), KeepLastRow: p.GetKeepLastRow(),
+		Categorical: p.GetCategorical(), Missing: recipe.Missing(EnumWord(p.GetMissing())),
+		Decimals: p.GetDecimalMark(),
+		Keep:     p.GetKeep(), Dates: p.GetDatesAsNumbers(), KeepLastRow: p.GetKeepLastRow(),
 	}
 }
 
@@ -38,8 +41,9 @@ func RecipeOptions(p *cleavev1.TablePoints) recipe.Options {
 func TablePointsProto(o recipe.Options) *cleavev1.TablePoints {
 	return &cleavev1.TablePoints{
 		IdColumn: o.ID, LabelColumn: o.Label, Ignore: o.Ignore, Only: o.Only,
-		Categorical: o.Categorical, Missing: enumValue[cleavev1.MissingPolicy](string(o.Missing)), DecimalMark: o.Decimals,
-		Keep: o.Keep, DatesAsNumbers: o.Dates, KeepLastRow: o.KeepLastRow,
+		Categorical: o.Categorical, Missing: enumValue[cleavev1.MissingPolicy](string(o.Missing)),
+		DecimalMark: o.Decimals,
+		Keep:        o.Keep, DatesAsNumbers: o.Dates, KeepLastRow: o.KeepLastRow,
 	}
 }
 
@@ -49,7 +53,8 @@ func RecipeProto(r *recipe.Recipe) *cleavev1.Recipe {
 		return nil
 	}
 	return &cleavev1.Recipe{
-		IdColumn: r.ID, LabelColumn: r.Label, Missing: enumValue[cleavev1.MissingPolicy](string(r.Missing)), DecimalMark: r.Decimals,
+		IdColumn: r.ID, LabelColumn: r.Label, Missing: enumValue[cleavev1.MissingPolicy](string(r.Missing)),
+		DecimalMark: r.Decimals,
 		TotalColumn: r.TotalColumn, TotalSums: r.TotalSums,
 		Features: each(r.Features, func(f recipe.Feature) *cleavev1.RecipeFeature {
 			return &cleavev1.RecipeFeature{
@@ -67,12 +72,14 @@ func Recipe(p *cleavev1.Recipe) *recipe.Recipe {
 		return nil
 	}
 	return &recipe.Recipe{
-		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Missing: recipe.Missing(EnumWord(p.GetMissing())), Decimals: p.GetDecimalMark(),
+		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Missing: recipe.Missing(EnumWord(p.GetMissing())),
+		Decimals:    p.GetDecimalMark(),
 		TotalColumn: p.GetTotalColumn(), TotalSums: p.GetTotalSums(),
 		Features: each(p.GetFeatures(), func(f *cleavev1.RecipeFeature) recipe.Feature {
 			return recipe.Feature{
-				Column: f.GetColumn(), Categories: f.GetCategories(), Fill: f.GetFill(), FillCategory: f.GetFillCategory(),
-				Donors: f.GetDonors(), DonorGaps: f.GetDonorGaps(), Unit: f.GetUnit(),
+				Column: f.GetColumn(), Categories: f.GetCategories(), Fill: f.GetFill(),
+				FillCategory: f.GetFillCategory(),
+				Donors:       f.GetDonors(), DonorGaps: f.GetDonorGaps(), Unit: f.GetUnit(),
 				Absent: f.GetAbsent(), AbsentTexts: f.GetAbsentTexts(), Other: f.GetOther(), Dates: f.GetDates(),
 			}
 		}),

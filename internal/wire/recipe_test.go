@@ -20,14 +20,18 @@ import (
 
 func TestRecipesSurviveTheWire(t *testing.T) {
 	for _, missing := range recipe.MissingMethods() {
-		want := &recipe.Recipe{ID: "id", Label: "class", Missing: recipe.Missing(missing), Decimals: ",", Features: []recipe.Feature{
-			{Column: "height", Fill: 2.5, Donors: []float64{1, 0}, DonorGaps: []uint32{1}, Unit: 3, Absent: []float64{-999}, AbsentTexts: true},
-			{Column: "color", Categories: []string{"blue", "other", "red"}, FillCategory: "red", Other: "other"}, {Column: "when", Dates: "dmy"},
-		}, TotalColumn: "name", TotalSums: true}
+		want := &recipe.Recipe{ID: "id", Label: "class", Missing: recipe.Missing(missing), Decimals: ",",
+			Features: []recipe.Feature{
+				{Column: "height", Fill: 2.5, Donors: []float64{1, 0}, DonorGaps: []uint32{1}, Unit: 3,
+					Absent: []float64{-999}, AbsentTexts: true},
+				{Column: "color", Categories: []string{"blue", "other", "red"}, FillCategory: "red", Other: "other"},
+				{Column: "when", Dates: "dmy"},
+			}, TotalColumn: "name", TotalSums: true}
 		if got := Recipe(RecipeProto(want)); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v", got)
 		}
-		options := recipe.Options{ID: "1", Label: "class", Ignore: []string{"a"}, Only: []string{"b", "c"}, Categorical: []string{"b"}, Missing: recipe.Missing(missing), Decimals: ".",
+		options := recipe.Options{ID: "1", Label: "class", Ignore: []string{"a"}, Only: []string{"b", "c"},
+			Categorical: []string{"b"}, Missing: recipe.Missing(missing), Decimals: ".",
 			Keep: []string{"d"}, Dates: true, KeepLastRow: true}
 		if got := RecipeOptions(TablePointsProto(options)); !reflect.DeepEqual(got, options) {
 			t.Errorf("got %+v", got)
@@ -67,7 +71,8 @@ func (r *receivingTables) CreateTable(stream grpc.ClientStreamingServer[cleavev1
 // is.
 func TestBatches(t *testing.T) {
 	listener := dial.ListenPipe(dial.PipeAddr{})
-	server, service := grpc.NewServer(), &receivingTables{}
+	server := grpc.NewServer()
+	service := &receivingTables{}
 	cleavev1.RegisterTableServiceServer(server, service)
 	go server.Serve(listener) //nolint:errcheck // it ends with Stop
 	defer server.Stop()
@@ -84,12 +89,14 @@ func TestBatches(t *testing.T) {
 		if batch++; batch > 4 {
 			return nil, io.EOF
 		}
-		few := []table.Column{{Name: "x", Type: table.Number, Numbers: []float64{float64(batch), 0.5}}, {Name: "name", Type: table.Text, Texts: []string{"a", "b"}}}
+		few := []table.Column{{Name: "x", Type: table.Number, Numbers: []float64{float64(batch), 0.5}},
+			{Name: "name", Type: table.Text, Texts: []string{"a", "b"}}}
 		if batch == 3 {
 			few[1].Empty = []bool{false, true}
 		}
 		whole.Numbers = append(whole.Numbers, few[0].Numbers...)
-		names.Texts, names.Empty = append(names.Texts, few[1].Texts...), append(names.Empty, false, batch == 3)
+		names.Texts = append(names.Texts, few[1].Texts...)
+		names.Empty = append(names.Empty, false, batch == 3)
 		return table.New(few)
 	}
 	stored, err := SendBatches(t.Context(), cleavev1.NewTableServiceClient(conn), "some", next)
@@ -104,7 +111,9 @@ func TestBatches(t *testing.T) {
 		t.Errorf("%d parts: %+v", service.parts, service.got)
 	}
 	broken := fault.Invalid("BAD_CELL", "line 7 is no number")
-	if _, err := SendBatches(t.Context(), cleavev1.NewTableServiceClient(conn), "some", func() (*table.Table, error) { return nil, broken }); !errors.Is(err, broken) && !fault.Is(err, "BAD_CELL") {
+	if _, err := SendBatches(t.Context(), cleavev1.NewTableServiceClient(conn), "some", func() (*table.Table, error) {
+		return nil, broken
+	}); !errors.Is(err, broken) && !fault.Is(err, "BAD_CELL") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -29,7 +29,9 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 		K:              uint32(len(r.ClusterSizes)),
 		Rows:           uint32(len(r.Labels)),
 	}
-	p.History = each(r.History, func(e clustering.HistoryEntry) *cleavev1.Iteration { return IterationProto(r.Restart, e) })
+	p.History = each(r.History, func(e clustering.HistoryEntry) *cleavev1.Iteration {
+		return IterationProto(r.Restart, e)
+	})
 	p.Shifts = each(r.Kernel.Shifts, ShiftProto)
 	p.Warnings = each(r.Warnings, NoticeProto)
 	p.ClusterSizes = each(r.ClusterSizes, number)
@@ -53,7 +55,8 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.Spectral = spectralProto(r.Spectral.Eigen)
 	p.Choice = choiceProto(r.Auto.Choice)
 	if l := r.Landmarks; l != nil {
-		p.Landmarks = &cleavev1.LandmarkReport{Count: uint32(l.Count), Rank: uint32(l.Rank), Lost: l.Lost, ExactNmi: l.ExactNMI, ExactObjective: l.ExactObjective}
+		p.Landmarks = &cleavev1.LandmarkReport{Count: uint32(l.Count), Rank: uint32(l.Rank), Lost: l.Lost,
+			ExactNmi: l.ExactNMI, ExactObjective: l.ExactObjective}
 	}
 	p.KSelection = kSelectionProto(r.KSelection)
 	p.Suspects = each(r.Auto.Suspects, suspectProto)
@@ -127,7 +130,8 @@ func IterationProto(restart int, e clustering.HistoryEntry) *cleavev1.Iteration 
 	}
 	if e.Parts != nil {
 		p.Parts = &cleavev1.ObjectiveParts{
-			Distortion: e.Parts.Distortion, MustLink: e.Parts.MustLink, CannotLink: e.Parts.CannotLink, LogDet: e.Parts.LogDet,
+			Distortion: e.Parts.Distortion, MustLink: e.Parts.MustLink, CannotLink: e.Parts.CannotLink,
+			LogDet:   e.Parts.LogDet,
 			Violated: uint32(e.Parts.Violated), MetricSpread: e.Parts.Spread,
 		}
 	}
@@ -167,7 +171,8 @@ func LevelProto(l clustering.LevelStarted) *cleavev1.LevelStarted {
 // SolverStepProto converts a step of an eigensolver.
 func SolverStepProto(s clustering.SolverStep) *cleavev1.SolverStep {
 	p := &cleavev1.SolverStep{
-		Step: uint32(s.Step), Products: uint32(s.Products), Residual: s.Residual, Converged: uint32(s.Converged), Wanted: uint32(s.Wanted),
+		Step: uint32(s.Step), Products: uint32(s.Products), Residual: s.Residual, Converged: uint32(s.Converged),
+		Wanted:    uint32(s.Wanted),
 		Tolerance: s.Tolerance,
 	}
 	if s.StepsLeft != nil {
@@ -241,8 +246,9 @@ func kSelectionProto(h *clustering.KSelection) *cleavev1.KSelection {
 		return nil
 	}
 	return &cleavev1.KSelection{
-		Proposed: uint32(h.Proposed), Reason: h.Reason, Confidence: enumValue[cleavev1.Confidence](h.Confidence.String()),
-		Plausible: each(h.Plausible, number),
+		Proposed: uint32(h.Proposed), Reason: h.Reason,
+		Confidence: enumValue[cleavev1.Confidence](h.Confidence.String()),
+		Plausible:  each(h.Plausible, number),
 		Scores: each(h.Scores, func(s clustering.KScore) *cleavev1.KScore {
 			return &cleavev1.KScore{
 				K: uint32(s.K), Objective: s.Objective, Space: enumValue[cleavev1.Space](s.Space.String()),

@@ -17,10 +17,12 @@ import (
 
 // Everything that a run finds is reported, but for the fields that others add.
 func TestResultHasEveryField(t *testing.T) {
-	added := []protoreflect.Name{"state", "dropped_rows", "evaluation", "plan", "timings", "version", "origin", "recipe", "solver_steps"}
+	added := []protoreflect.Name{"state", "dropped_rows", "evaluation", "plan", "timings", "version", "origin",
+		"recipe", "solver_steps"}
 	r := &clustering.Result{}
 	setEveryField(reflect.ValueOf(r).Elem())
-	r.Kernel.Matrix.Function, r.Model.Metric = kernel.Gaussian, metric.NewIdentity(1)
+	r.Kernel.Matrix.Function = kernel.Gaussian
+	r.Model.Metric = metric.NewIdentity(1)
 	r.NeighborGraph.Graph = &dataset.Graph{}
 	m := ResultProto(r).ProtoReflect()
 	for at := range m.Descriptor().Fields().Len() {
@@ -55,19 +57,24 @@ func setEveryField(fields reflect.Value) {
 
 // A report has the parameters of its function and no others.
 func TestKernelReports(t *testing.T) {
-	width, gamma, coef0, degree := proto.Float64(0.5), proto.Float64(2), proto.Float64(0), proto.Uint32(3)
+	width := proto.Float64(0.5)
+	gamma := proto.Float64(2)
+	coef0 := proto.Float64(0)
+	degree := proto.Uint32(3)
 	for function, want := range map[kernel.Function]*cleavev1.KernelReport{
-		kernel.Linear:     {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR},
-		kernel.Gaussian:   {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN, Rho: width},
-		kernel.Laplacian:  {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LAPLACIAN, Rho: width},
-		kernel.Polynomial: {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL, Gamma: gamma, Coef0: coef0, Degree: degree},
-		kernel.Sigmoid:    {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_SIGMOID, Gamma: gamma, Coef0: coef0},
-		kernel.Cosine:     {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE},
-		kernel.Given:      nil,
-		kernel.Adjacency:  nil,
-		0:                 nil, // the k-means family has no matrix
+		kernel.Linear:    {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR},
+		kernel.Gaussian:  {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN, Rho: width},
+		kernel.Laplacian: {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LAPLACIAN, Rho: width},
+		kernel.Polynomial: {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL, Gamma: gamma, Coef0: coef0,
+			Degree: degree},
+		kernel.Sigmoid:   {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_SIGMOID, Gamma: gamma, Coef0: coef0},
+		kernel.Cosine:    {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE},
+		kernel.Given:     nil,
+		kernel.Adjacency: nil,
+		0:                nil, // the k-means family has no matrix
 	} {
-		if got := kernelReport(kernel.MatrixSpec{Function: function, Rho: 0.5, Gamma: 2, Degree: 3}); !proto.Equal(got, want) {
+		if got := kernelReport(kernel.MatrixSpec{Function: function, Rho: 0.5, Gamma: 2, Degree: 3}); !proto.Equal(got,
+			want) {
 			t.Errorf("function %d is reported as %v, want %v", function, got, want)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // sentScores are the messages of a stream of scores.
-func sentScores(t *testing.T, head *cleavev1.RowScoresHead, values []byte) func() (*cleavev1.GetRowScoresResponse, error) {
+func sentScores(t *testing.T, head *cleavev1.RowScoresHead,
+	values []byte) func() (*cleavev1.GetRowScoresResponse, error) {
 	t.Helper()
 	var parts []*cleavev1.GetRowScoresResponse
 	err := SendRowScores(head, bytes.NewReader(values), func(part *cleavev1.GetRowScoresResponse) error {
@@ -43,10 +44,12 @@ func TestRowScoresArrive(t *testing.T) {
 		return values
 	}
 	for name, want := range map[string]*clustering.RowScores{
-		"all":        {Measure: clustering.MeasureEmbedding, Distance: column(1), Margin: column(-7), Runs: 3, Confidence: column(0)},
+		"all": {Measure: clustering.MeasureEmbedding, Distance: column(1), Margin: column(-7), Runs: 3,
+			Confidence: column(0)},
 		"distances":  {Measure: clustering.MeasureEdgeShare, Distance: column(2), Margin: column(0.5)},
 		"confidence": {Runs: 2, Confidence: column(0.25)},
-		"posterior":  {Measure: clustering.MeasureDistortion, Distance: column(3), Margin: column(1), Posterior: true, Confidence: column(0.5)},
+		"posterior": {Measure: clustering.MeasureDistortion, Distance: column(3), Margin: column(1), Posterior: true,
+			Confidence: column(0.5)},
 	} {
 		var values bytes.Buffer
 		if err := WriteRowScores(&values, want); err != nil {

@@ -36,14 +36,16 @@ const (
 // sparse declares sparse points. If they have no rows, these are counted as their lengths arrive.
 func (l byteLimit) sparse(form *cleavev1.SparsePointsForm) (*sparseUpload, error) {
 	const field = "header.sparse_points"
-	rows, columns := uint64(form.GetRows()), uint64(form.GetColumns())
+	rows := uint64(form.GetRows())
+	columns := uint64(form.GetColumns())
 	switch {
 	case columns == 0:
 		return nil, fault.Invalid("EMPTY_DATA", "the data set has 0 columns; at least one is needed").OnField(field)
 	case rows > dataset.MaxRows:
 		return nil, tooManyRows(rows).OnField(field)
 	case columns > dataset.MaxColumns:
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the data set has %d columns; at most %d are supported", columns, dataset.MaxColumns).OnField(field)
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the data set has %d columns; at most %d are supported", columns,
+			dataset.MaxColumns).OnField(field)
 	}
 	s := &sparseUpload{limit: l, counted: rows == 0, rows: int(rows), columns: int(columns), starts: []int64{0}}
 	return s, l.check(headerBytes+rowStartBytes*(rows+1), field)
@@ -56,9 +58,12 @@ func (s *sparseUpload) add(part *cleavev1.CreateDatasetRequest) error {
 	if p == nil {
 		return unexpectedPart(part, "sparse points", field)
 	}
-	lengths, columns, values := p.GetLengths(), p.GetColumns(), p.GetValues()
+	lengths := p.GetLengths()
+	columns := p.GetColumns()
+	values := p.GetValues()
 	if len(columns) != len(values) {
-		return fault.Invalid("ENTRY_COUNTS_DIFFER", "a part of the upload has %d columns and %d values; every value needs its column",
+		return fault.Invalid("ENTRY_COUNTS_DIFFER",
+			"a part of the upload has %d columns and %d values; every value needs its column",
 			len(columns), len(values)).OnField(field)
 	}
 	have := len(s.starts) - 1 + len(lengths)
@@ -68,7 +73,8 @@ func (s *sparseUpload) add(part *cleavev1.CreateDatasetRequest) error {
 	case s.counted:
 		s.rows = have
 	case have > s.rows:
-		return fault.Invalid("TOO_MANY_ROWS", "the upload has the lengths of at least %d rows; %d are declared", have, s.rows).OnField(field)
+		return fault.Invalid("TOO_MANY_ROWS", "the upload has the lengths of at least %d rows; %d are declared", have,
+			s.rows).OnField(field)
 	}
 	entries := uint64(len(s.column)) + uint64(len(columns))
 	if err := s.limit.check(headerBytes+rowStartBytes*uint64(s.rows+1)+entryBytes*entries, field); err != nil {
@@ -79,9 +85,11 @@ func (s *sparseUpload) add(part *cleavev1.CreateDatasetRequest) error {
 	}
 	for at, c := range columns {
 		if c > math.MaxInt32 {
-			return fault.Invalid("INDEX_OUT_OF_RANGE", "entry %d names column %d; the data set has %d columns", len(s.column), c, s.columns).OnField(field)
+			return fault.Invalid("INDEX_OUT_OF_RANGE", "entry %d names column %d; the data set has %d columns",
+				len(s.column), c, s.columns).OnField(field)
 		}
-		s.column, s.value = append(s.column, int32(c)), append(s.value, values[at])
+		s.column = append(s.column, int32(c))
+		s.value = append(s.value, values[at])
 	}
 	return nil
 }
@@ -93,10 +101,12 @@ func (s *sparseUpload) finish() (dataset.Dataset, error) {
 		return nil, fault.Invalid("EMPTY_DATA", "the upload ended without a row; at least one is needed").OnField(field)
 	}
 	if have := len(s.starts) - 1; have < s.rows {
-		return nil, fault.Invalid("TOO_FEW_ROWS", "the upload ended after the lengths of %d rows; %d are declared", have, s.rows).OnField(field)
+		return nil, fault.Invalid("TOO_FEW_ROWS", "the upload ended after the lengths of %d rows; %d are declared",
+			have, s.rows).OnField(field)
 	}
 	if want := s.starts[s.rows]; want != int64(len(s.column)) {
-		return nil, fault.Invalid("ENTRY_COUNTS_DIFFER", "the rows have %d entries by their lengths; the upload has %d", want, len(s.column)).OnField(field)
+		return nil, fault.Invalid("ENTRY_COUNTS_DIFFER", "the rows have %d entries by their lengths; the upload has %d",
+			want, len(s.column)).OnField(field)
 	}
 	if s.columns > freeColumns && s.columns/columnsPerEntry > len(s.column) {
 		return nil, fault.Invalid("TOO_FEW_ENTRIES", "the data set has %d columns but only %d entries; "+
@@ -141,11 +151,13 @@ func sparseParts(p *dataset.SparsePoints, yield func(*cleavev1.CreateDatasetRequ
 // SendNeighborGraph sends the head of a graph without loops, and then its edges in portions.
 func SendNeighborGraph(g *dataset.Graph, send func(*cleavev1.GetNeighborGraphResponse) error) error {
 	head := &cleavev1.NeighborGraphHead{Vertices: uint32(g.N), Edges: uint64(len(g.Column) / 2)}
-	if err := send(&cleavev1.GetNeighborGraphResponse{Part: &cleavev1.GetNeighborGraphResponse_Head{Head: head}}); err != nil {
+	if err := send(&cleavev1.GetNeighborGraphResponse{
+		Part: &cleavev1.GetNeighborGraphResponse_Head{Head: head}}); err != nil {
 		return err
 	}
 	return edgeParts(g, func(part *cleavev1.CreateDatasetRequest) error {
-		return send(&cleavev1.GetNeighborGraphResponse{Part: &cleavev1.GetNeighborGraphResponse_Edges{Edges: part.GetEdges()}})
+		return send(&cleavev1.GetNeighborGraphResponse{
+			Part: &cleavev1.GetNeighborGraphResponse_Edges{Edges: part.GetEdges()}})
 	})
 }
 
@@ -170,7 +182,8 @@ func ReceiveNeighborGraph(receive func() (*cleavev1.GetNeighborGraphResponse, er
 		return nil, err
 	}
 	if count := dataset.CountEdges(upload.edges); uint64(count) != head.GetEdges() || head.GetVertices() == 0 {
-		return nil, fmt.Errorf("wire: a graph of %d vertices and %d edges ended after %d", head.GetVertices(), head.GetEdges(), count)
+		return nil, fmt.Errorf("wire: a graph of %d vertices and %d edges ended after %d", head.GetVertices(),
+			head.GetEdges(), count)
 	}
 	graph, err := upload.finish()
 	if err != nil {

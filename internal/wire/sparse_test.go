@@ -18,11 +18,14 @@ import (
 // anySparse draws n sparse rows, some of them empty.
 func anySparse(t *rapid.T, n int) *dataset.SparsePoints {
 	d := rapid.IntRange(1, 6).Draw(t, "d")
-	starts, columns, entries := []int64{0}, []int32{}, []float64{}
+	starts := []int64{0}
+	columns := []int32{}
+	entries := []float64{}
 	for range n {
 		for c := range d {
 			if rapid.Bool().Draw(t, "there") {
-				columns, entries = append(columns, int32(c)), append(entries, rapid.Float64Range(0.5, 9).Draw(t, "v"))
+				columns = append(columns, int32(c))
+				entries = append(entries, rapid.Float64Range(0.5, 9).Draw(t, "v"))
 			}
 		}
 		starts = append(starts, int64(len(columns)))
@@ -59,10 +62,12 @@ func TestSparseUploadMayBeCutAnywhere(t *testing.T) {
 				row++
 			}
 			for range rapid.IntRange(0, len(want.Column)-entry).Draw(t, "entries") {
-				part.Columns, part.Values = append(part.Columns, uint32(want.Column[entry])), append(part.Values, want.Value[entry])
+				part.Columns = append(part.Columns, uint32(want.Column[entry]))
+				part.Values = append(part.Values, want.Value[entry])
 				entry++
 			}
-			if err := u.Add(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_SparseRows{SparseRows: part}}); err != nil {
+			if err := u.Add(&cleavev1.CreateDatasetRequest{
+				Part: &cleavev1.CreateDatasetRequest_SparseRows{SparseRows: part}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -82,7 +87,8 @@ func TestSparseZerosAreDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := DatasetProto(got); p.GetNonZeros() != 2 || p.GetColumns() != 3 || p.GetKind() != cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS {
+	if p := DatasetProto(got); p.GetNonZeros() != 2 || p.GetColumns() != 3 ||
+		p.GetKind() != cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS {
 		t.Errorf("described as %v", p)
 	}
 }
@@ -96,7 +102,8 @@ func TestSparseUploadRefuses(t *testing.T) {
 		words  string
 	}{
 		{"no rows", parts{sparse(0, 3)}, "EMPTY_DATA", "without a row"},
-		{"an entry without a row", parts{sparse(0, 3), sparseRowsPart(nil, []uint32{0}, 1)}, "EMPTY_DATA", "without a row"},
+		{"an entry without a row", parts{sparse(0, 3), sparseRowsPart(nil, []uint32{0}, 1)}, "EMPTY_DATA",
+			"without a row"},
 		{"no columns", parts{sparse(3, 0)}, "EMPTY_DATA", "0 columns"},
 		{"too many rows", parts{sparse(1<<31, 1)}, "TOO_MANY_ROWS", "2147483648"},
 		{"too many columns", parts{sparse(1, 1<<31)}, "TOO_MANY_COLUMNS", "2147483648"},
@@ -105,18 +112,29 @@ func TestSparseUploadRefuses(t *testing.T) {
 		{"edges", parts{sparse(1, 1), edges(&cleavev1.Edges{})}, "UNEXPECTED_PART", "send sparse_rows"},
 		{"sparse rows of points", parts{points(1, 1), sparseRowsPart(nil, nil)}, "UNEXPECTED_PART", "send values"},
 		{"sparse rows of a graph", parts{graph(1), sparseRowsPart(nil, nil)}, "UNEXPECTED_PART", "send edges"},
-		{"a value without a column", parts{sparse(1, 1), sparseRowsPart([]uint32{1}, nil, 1)}, "ENTRY_COUNTS_DIFFER", "0 columns and 1 values"},
-		{"a row too many", parts{sparse(1, 1), sparseRowsPart([]uint32{0, 0}, nil)}, "TOO_MANY_ROWS", "at least 2 rows"},
-		{"a row too few", parts{sparse(2, 1), sparseRowsPart([]uint32{0}, nil)}, "TOO_FEW_ROWS", "after the lengths of 1 rows"},
+		{"a value without a column", parts{sparse(1, 1), sparseRowsPart([]uint32{1}, nil, 1)}, "ENTRY_COUNTS_DIFFER",
+			"0 columns and 1 values"},
+		{"a row too many", parts{sparse(1, 1), sparseRowsPart([]uint32{0, 0}, nil)}, "TOO_MANY_ROWS",
+			"at least 2 rows"},
+		{"a row too few", parts{sparse(2, 1), sparseRowsPart([]uint32{0}, nil)}, "TOO_FEW_ROWS",
+			"after the lengths of 1 rows"},
 		{"nothing after the header", parts{sparse(2, 1)}, "TOO_FEW_ROWS", "0 rows"},
-		{"an entry too few", parts{sparse(1, 2), sparseRowsPart([]uint32{2}, []uint32{0}, 1)}, "ENTRY_COUNTS_DIFFER", "2 entries by their lengths"},
-		{"an entry too many", parts{sparse(1, 2), sparseRowsPart([]uint32{0}, []uint32{0}, 1)}, "ENTRY_COUNTS_DIFFER", "the upload has 1"},
-		{"a column too far", parts{sparse(1, 2), sparseRowsPart([]uint32{1}, []uint32{2}, 1)}, "INDEX_OUT_OF_RANGE", "column 2"},
-		{"a column beyond int32", parts{sparse(1, 2), sparseRowsPart([]uint32{1}, []uint32{math.MaxUint32}, 1)}, "INDEX_OUT_OF_RANGE", "4294967295"},
-		{"columns out of order", parts{sparse(1, 2), sparseRowsPart([]uint32{2}, []uint32{1, 0}, 1, 1)}, "COLUMNS_OUT_OF_ORDER", "row 0"},
-		{"a column twice", parts{sparse(1, 2), sparseRowsPart([]uint32{2}, []uint32{1, 1}, 1, 1)}, "COLUMNS_OUT_OF_ORDER", "row 0"},
-		{"not finite", parts{sparse(1, 2), sparseRowsPart([]uint32{1}, []uint32{1}, math.NaN())}, "NOT_FINITE", "row 0, column 1"},
-		{"columns alone", parts{sparse(1, 1<<30), sparseRowsPart([]uint32{1}, []uint32{1}, 1)}, "TOO_FEW_ENTRIES", "only 1 entries"},
+		{"an entry too few", parts{sparse(1, 2), sparseRowsPart([]uint32{2}, []uint32{0}, 1)}, "ENTRY_COUNTS_DIFFER",
+			"2 entries by their lengths"},
+		{"an entry too many", parts{sparse(1, 2), sparseRowsPart([]uint32{0}, []uint32{0}, 1)}, "ENTRY_COUNTS_DIFFER",
+			"the upload has 1"},
+		{"a column too far", parts{sparse(1, 2), sparseRowsPart([]uint32{1}, []uint32{2}, 1)}, "INDEX_OUT_OF_RANGE",
+			"column 2"},
+		{"a column beyond int32", parts{sparse(1, 2), sparseRowsPart([]uint32{1}, []uint32{math.MaxUint32}, 1)},
+			"INDEX_OUT_OF_RANGE", "4294967295"},
+		{"columns out of order", parts{sparse(1, 2), sparseRowsPart([]uint32{2}, []uint32{1, 0}, 1, 1)},
+			"COLUMNS_OUT_OF_ORDER", "row 0"},
+		{"a column twice", parts{sparse(1, 2), sparseRowsPart([]uint32{2}, []uint32{1, 1}, 1, 1)},
+			"COLUMNS_OUT_OF_ORDER", "row 0"},
+		{"not finite", parts{sparse(1, 2), sparseRowsPart([]uint32{1}, []uint32{1}, math.NaN())}, "NOT_FINITE",
+			"row 0, column 1"},
+		{"columns alone", parts{sparse(1, 1<<30), sparseRowsPart([]uint32{1}, []uint32{1}, 1)}, "TOO_FEW_ENTRIES",
+			"only 1 entries"},
 	} {
 		_, err := upload(1<<30, c.parts...)
 		f, is := err.(*fault.Error)
@@ -132,13 +150,16 @@ func TestSparseUploadsStayWithinTheLimit(t *testing.T) {
 	if _, err := upload(limit, sparse(2, 4), sparseRowsPart([]uint32{4, 0}, four, 1, 2, 3, 4)); err != nil {
 		t.Error(err)
 	}
-	if _, err := upload(limit-1, sparse(2, 4), sparseRowsPart([]uint32{4, 0}, four, 1, 2, 3, 4)); !fault.Is(err, "DATASET_TOO_LARGE") {
+	if _, err := upload(limit-1, sparse(2, 4), sparseRowsPart([]uint32{4, 0}, four, 1, 2, 3, 4)); !fault.Is(err,
+		"DATASET_TOO_LARGE") {
 		t.Errorf("got %v", err)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 10 { // lengths that promise much cost nothing
-		if _, err := upload(roomy, sparse(3, 1<<30), sparseRowsPart([]uint32{math.MaxUint32, math.MaxUint32, math.MaxUint32}, nil)); !fault.Is(err, "ENTRY_COUNTS_DIFFER") {
+		if _, err := upload(roomy, sparse(3, 1<<30),
+			sparseRowsPart([]uint32{math.MaxUint32, math.MaxUint32, math.MaxUint32}, nil)); !fault.Is(err,
+			"ENTRY_COUNTS_DIFFER") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -150,9 +171,12 @@ func TestSparseUploadsStayWithinTheLimit(t *testing.T) {
 
 func TestLargeSparsePointsTravelInParts(t *testing.T) {
 	const n = partEntries + 1 // the first row is longer than a part
-	starts, columns, entries := []int64{0}, []int32{}, []float64{}
+	starts := []int64{0}
+	columns := []int32{}
+	entries := []float64{}
 	for c := range n {
-		columns, entries = append(columns, int32(c)), append(entries, 1)
+		columns = append(columns, int32(c))
+		entries = append(entries, 1)
 	}
 	for range partLengths + 1 {
 		starts = append(starts, n)
@@ -161,7 +185,8 @@ func TestLargeSparsePointsTravelInParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, count := NewUpload(roomy), 0
+	u := NewUpload(roomy)
+	count := 0
 	err = Parts("", points, UploadStart{}, func(part *cleavev1.CreateDatasetRequest) error {
 		count++
 		if size := proto.Size(part); size > 2<<20 {

@@ -103,10 +103,12 @@ func TestSpec(t *testing.T) {
 			"affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "weights": {"inline": {"columns": [{"name": "index", "integers": {"values": [1]}}, {"name": "weight", "numbers": {"values": [0.5]}}]}}, "shift": {"sigma": 0.5},
 			"kernel": {"function": "KERNEL_FUNCTION_POLYNOMIAL", "gamma": 0.5, "coef0": 1, "degree": 3}}}`,
 			kernelKmeans(kernelkmeans.Options{
-				Objective: kernelkmeans.ObjectiveRatioCut, OnRise: kernelkmeans.RiseStop, KeepEmpty: true, KeepDiagonal: true, Weights: []float64{1, 0.5, 1, 1, 1, 1},
+				Objective: kernelkmeans.ObjectiveRatioCut, OnRise: kernelkmeans.RiseStop, KeepEmpty: true,
+				KeepDiagonal: true, Weights: []float64{1, 0.5, 1, 1, 1, 1},
 				Sigma: 0.5, Function: kernel.Polynomial, Gamma: &half, Coef0: &one, Degree: 3,
 			})},
-		{`{"kernelKmeans": {"kernel": {"rho": 2.5}, "shift": {"rule": "SHIFT_RULE_AUTO"}}}`, kernelKmeans(kernelkmeans.Options{Rho: 2.5, SigmaAuto: true})},
+		{`{"kernelKmeans": {"kernel": {"rho": 2.5}, "shift": {"rule": "SHIFT_RULE_AUTO"}}}`,
+			kernelKmeans(kernelkmeans.Options{Rho: 2.5, SigmaAuto: true})},
 		{`{"kernelKmeans": {"shift": {"sigma": 0}}}`, kernelKmeans(kernelkmeans.Options{})},
 	})
 }
@@ -118,13 +120,19 @@ func TestSpecRefusesWhatItCannotSay(t *testing.T) {
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", `{"kernelKmeans": {"kernel": {"rho": "NaN"}}}`},
 		{"BAD_DEGREE", "spec.kernel_kmeans.kernel.degree", `{"kernelKmeans": {"kernel": {"degree": 0}}}`},
 		{"FIELD_REQUIRED", "spec.kernel_kmeans.shift.rule", `{"kernelKmeans": {"shift": {}}}`},
-		{"FIELD_REQUIRED", "spec.kernel_kmeans.shift.rule", `{"kernelKmeans": {"shift": {"rule": "SHIFT_RULE_UNSPECIFIED"}}}`},
-		{"INDEX_OUT_OF_RANGE", "spec.supervision.constraints", `{"supervision": {"constraints": {"inline": {"columns": [{"name": "i", "integers": {"values": [1]}},
+		{"FIELD_REQUIRED", "spec.kernel_kmeans.shift.rule",
+			`{"kernelKmeans": {"shift": {"rule": "SHIFT_RULE_UNSPECIFIED"}}}`},
+		{"INDEX_OUT_OF_RANGE", "spec.supervision.constraints",
+			`{"supervision": {"constraints": {"inline": {"columns": [{"name": "i", "integers": {"values": [1]}},
 			{"name": "j", "integers": {"values": [6]}}, {"name": "kind", "texts": {"values": ["must"]}}]}}}}`},
-		{"COLUMN_LENGTHS_DIFFER", "spec.supervision.seeds", `{"supervision": {"seeds": {"inline": {"columns": [{"name": "index", "integers": {"values": [1]}},
+		{"COLUMN_LENGTHS_DIFFER", "spec.supervision.seeds",
+			`{"supervision": {"seeds": {"inline": {"columns": [{"name": "index", "integers": {"values": [1]}},
 			{"name": "label", "integers": {}}]}}}}`},
-		{"BAD_COLUMN_TYPE", "spec.supervision.seeds", `{"supervision": {"seeds": {"inline": {"columns": [{"name": "index"}]}}}}`},
-		{"SIZE_MISMATCH", "spec.initialization.labels", `{"initialization": {"labels": {"inline": {"columns": [{"name": "label", "integers": {"values": [1]}}]}}}}`},
+		{"BAD_COLUMN_TYPE", "spec.supervision.seeds",
+			`{"supervision": {"seeds": {"inline": {"columns": [{"name": "index"}]}}}}`},
+		{"SIZE_MISMATCH", "spec.initialization.labels",
+			`{"initialization": {"labels": {"inline": {"columns": [{"name": "label", "integers": {"values": ` +
+				`[1]}}]}}}}`},
 		{"DUPLICATE_INDEX", "spec.kernel_kmeans.weights", `{"kernelKmeans": {"weights": {"inline": {"columns": [
 			{"name": "index", "integers": {"values": [1, 1]}}, {"name": "weight", "numbers": {"values": [1, 2]}}]}}}}`},
 		{"FIELD_REQUIRED", "spec.supervision.constraints", `{"supervision": {"constraints": {}}, "kernelKmeans": {}}`},
@@ -133,8 +141,10 @@ func TestSpecRefusesWhatItCannotSay(t *testing.T) {
 
 func TestResultProto(t *testing.T) {
 	r := &clustering.Result{
-		Labels: []int32{0, 1, 1}, StopReason: clustering.StopCycle, Iterations: 2, Objective: -1.5, ObjectiveName: "ratio-cut",
-		History: []clustering.HistoryEntry{{Iteration: 0, Objective: 3}, {Iteration: 2, Objective: -1.5, Moved: 4}},
+		Labels: []int32{0, 1, 1}, StopReason: clustering.StopCycle, Iterations: 2, Objective: -1.5,
+		ObjectiveName: "ratio-cut",
+		History: []clustering.HistoryEntry{{Iteration: 0, Objective: 3},
+			{Iteration: 2, Objective: -1.5, Moved: 4}},
 		Kernel: clustering.KernelReport{
 			Shifts: []clustering.ShiftChange{{Iteration: 1, Sigma: 0.5, Reason: "rise"}}, Sigma: 0.5,
 		}, Warnings: []clustering.Notice{{Code: "A", Message: "b"}},
@@ -143,20 +153,26 @@ func TestResultProto(t *testing.T) {
 	}
 	value := 2.5
 	r.History[1].AssignmentObjective = &value
-	r.History[1].Parts = &clustering.ObjectiveParts{Parts: metric.Parts{Distortion: 1, LogDet: 2, MustLink: 3, CannotLink: 4}, Violated: 5, Spread: 6}
+	r.History[1].Parts = &clustering.ObjectiveParts{Parts: metric.Parts{Distortion: 1, LogDet: 2, MustLink: 3,
+		CannotLink: 4}, Violated: 5, Spread: 6}
 	r.Inference = &clustering.Inference{Engine: inference.LP, Exact: true, LPValue: &value, Fallbacks: 7, Rounds: 8}
-	r.Model = &model.Model{Distortion: metric.SquaredEuclidean, K: 1, D: 2, Centroids: []float64{1, 2}, Metric: metric.NewIdentity(2)}
+	r.Model = &model.Model{Distortion: metric.SquaredEuclidean, K: 1, D: 2, Centroids: []float64{1, 2},
+		Metric: metric.NewIdentity(2)}
 	p := ResultProto(r)
-	if got, want := p.GetHistory()[1].GetParts(), (&cleavev1.ObjectiveParts{Distortion: 1, LogDet: 2, MustLink: 3, CannotLink: 4, Violated: 5, MetricSpread: 6}); !proto.Equal(got, want) {
+	if got, want := p.GetHistory()[1].GetParts(), (&cleavev1.ObjectiveParts{Distortion: 1, LogDet: 2, MustLink: 3,
+		CannotLink: 4, Violated: 5, MetricSpread: 6}); !proto.Equal(got, want) {
 		t.Errorf("parts %v, want %v", got, want)
 	}
-	if p.GetHistory()[0].AssignmentObjective != nil || p.GetHistory()[0].GetParts() != nil || p.GetHistory()[1].GetAssignmentObjective() != value || p.GetModel().GetColumns() != 2 {
+	if p.GetHistory()[0].AssignmentObjective != nil || p.GetHistory()[0].GetParts() != nil ||
+		p.GetHistory()[1].GetAssignmentObjective() != value || p.GetModel().GetColumns() != 2 {
 		t.Errorf("got %v", p)
 	}
-	if got, want := p.GetInference(), (&cleavev1.InferenceReport{Engine: cleavev1.Inference_INFERENCE_LP, Exact: true, LpValue: &value, Fallbacks: 7, Rounds: 8}); !proto.Equal(got, want) {
+	if got, want := p.GetInference(), (&cleavev1.InferenceReport{Engine: cleavev1.Inference_INFERENCE_LP, Exact: true,
+		LpValue: &value, Fallbacks: 7, Rounds: 8}); !proto.Equal(got, want) {
 		t.Errorf("inference %v, want %v", got, want)
 	}
-	if p.GetStopReason() != cleavev1.StopReason_STOP_REASON_CYCLE || p.GetRows() != 3 || p.GetK() != 2 || p.GetKernel() != nil ||
+	if p.GetStopReason() != cleavev1.StopReason_STOP_REASON_CYCLE || p.GetRows() != 3 || p.GetK() != 2 ||
+		p.GetKernel() != nil ||
 		p.GetConstraints().GetSatisfied() != 2 || len(p.GetHistory()) != 2 || p.GetHistory()[1].GetRestart() != 3 ||
 		p.GetShifts()[0].GetWhy() != "rise" || p.GetWarnings()[0].GetReason() != "A" {
 		t.Errorf("got %v", p)

@@ -114,7 +114,8 @@ func Status(err error) error {
 	case errors.Is(err, context.Canceled):
 		return newStatus(codes.Canceled, "CALL_CANCELLED", "the call was canceled", "", nil, 0)
 	case errors.Is(err, context.DeadlineExceeded):
-		return newStatus(codes.DeadlineExceeded, "DEADLINE_EXCEEDED", "the call took longer than its deadline", "", nil, 0)
+		return newStatus(codes.DeadlineExceeded, "DEADLINE_EXCEEDED", "the call took longer than its deadline",
+			"", nil, 0)
 	}
 	return newStatus(codes.Internal, "INTERNAL", err.Error(), "", nil, 0)
 }
@@ -135,7 +136,8 @@ func newStatus(code codes.Code, reason, message, field string, metadata map[stri
 		}}})
 	}
 	if retry > 0 {
-		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Duration(retry * float64(time.Second)))})
+		details = append(details,
+			&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Duration(retry * float64(time.Second)))})
 	}
 	s := status.New(code, message)
 	if detailed, err := s.WithDetails(details...); err == nil {
@@ -182,11 +184,13 @@ func Fault(err error) error {
 	f := &fault.Error{Kind: kind, Message: s.Message()}
 	switch info := infoOf(s); {
 	case info != nil:
-		f.Reason, f.Metadata = info.GetReason(), info.GetMetadata()
+		f.Reason = info.GetReason()
+		f.Metadata = info.GetMetadata()
 	case kind == fault.ResourceExhausted && strings.Contains(s.Message(), "larger than max"):
 		// gRPC rejects a message that is too large. Only messages with the spec of a job get that large.
 		f.Reason = "MESSAGE_TOO_LARGE"
-		f.Message = "the job's constraints, seeds, weights, labels and centroids together are too large for one message: " + s.Message()
+		f.Message = "the job's constraints, seeds, weights, labels and centroids together are too large for one " +
+			"message: " + s.Message()
 	default:
 		return err
 	}
@@ -209,7 +213,8 @@ func RetryDelay(err error) (delay time.Duration, helps bool) {
 
 // ErrorProto converts a fault to a message, which is as short as a status.
 func ErrorProto(f *fault.Error) *cleavev1.Error {
-	return &cleavev1.Error{Code: int32(CodeOf(f.Kind)), Reason: f.Reason, Message: shorten(f.Message), Field: f.Field, Metadata: shortenAll(f.Metadata)}
+	return &cleavev1.Error{Code: int32(CodeOf(f.Kind)), Reason: f.Reason, Message: shorten(f.Message), Field: f.Field,
+		Metadata: shortenAll(f.Metadata)}
 }
 
 // FaultOf is the inverse of ErrorProto. It returns nil for nil.
@@ -221,5 +226,6 @@ func FaultOf(p *cleavev1.Error) error {
 	if !known {
 		kind = fault.Internal
 	}
-	return &fault.Error{Kind: kind, Reason: p.GetReason(), Message: p.GetMessage(), Field: p.GetField(), Metadata: p.GetMetadata()}
+	return &fault.Error{Kind: kind, Reason: p.GetReason(), Message: p.GetMessage(), Field: p.GetField(),
+		Metadata: p.GetMetadata()}
 }

@@ -64,7 +64,8 @@ func TestStatusCodes(t *testing.T) {
 
 func TestFaultLeavesForeignErrorsAlone(t *testing.T) {
 	for _, err := range []error{
-		io.EOF, status.Error(codes.InvalidArgument, "not ours"), Unavailable("X", "y"), status.Error(codes.ResourceExhausted, "too many requests"),
+		io.EOF, status.Error(codes.InvalidArgument, "not ours"), Unavailable("X", "y"),
+		status.Error(codes.ResourceExhausted, "too many requests"),
 	} {
 		if got := Fault(err); got != err {
 			t.Errorf("%v became %v", err, got)
@@ -74,7 +75,8 @@ func TestFaultLeavesForeignErrorsAlone(t *testing.T) {
 
 // What an error says is found also behind what a proxy says.
 func TestDetailsOfAProxy(t *testing.T) {
-	s, err := status.New(codes.Unavailable, "elsewhere").WithDetails(&errdetails.ErrorInfo{Reason: "UPSTREAM", Domain: "proxy.example"},
+	s, err := status.New(codes.Unavailable, "elsewhere").WithDetails(&errdetails.ErrorInfo{Reason: "UPSTREAM",
+		Domain: "proxy.example"},
 		&errdetails.ErrorInfo{Reason: NotLeader, Domain: Domain, Metadata: map[string]string{LeaderKey: "b:7400"}})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +120,8 @@ func TestFaultsInMessages(t *testing.T) {
 
 // When gRPC refuses a message because of its size, the user can do something about it.
 func TestFaultOfATooLargeMessage(t *testing.T) {
-	err := Fault(status.Error(codes.ResourceExhausted, "trying to send message larger than max (93137252 vs. 67108864)"))
+	err := Fault(status.Error(codes.ResourceExhausted,
+		"trying to send message larger than max (93137252 vs. 67108864)"))
 	if !fault.Is(err, "MESSAGE_TOO_LARGE") || !strings.Contains(err.Error(), "67108864") {
 		t.Errorf("got %v", err)
 	}

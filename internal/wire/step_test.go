@@ -16,7 +16,8 @@ func TestStepsComeBack(t *testing.T) {
 		moves, clusters := drawMoves(t)
 		floats := rapid.SliceOf(rapid.Float64())
 		s := &vectors.Stepped{
-			Moves: moves, Changes: floats.Draw(t, "changes"), Before: [][]float64{floats.Draw(t, "before"), {1}}, After: [][]float64{{2}, floats.Draw(t, "after")},
+			Moves: moves, Changes: floats.Draw(t, "changes"), Before: [][]float64{floats.Draw(t, "before"), {1}},
+			After: [][]float64{{2}, floats.Draw(t, "after")},
 		}
 		packed := PackStep(s, clusters)
 		got, values, err := UnpackStep(packed)

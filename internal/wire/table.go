@@ -91,7 +91,8 @@ func (u *TableUpload) Add(part *cleavev1.CreateTableRequest) error {
 		u.header = header
 		return CheckName("header.display_name", header.GetDisplayName())
 	case header != nil:
-		return fault.Invalid("HEADER_REPEATED", "the upload has a second header; it comes once, and first").OnField("header")
+		return fault.Invalid("HEADER_REPEATED", "the upload has a second header; it comes once, and first").
+			OnField("header")
 	case part.GetRows() == nil:
 		return fault.Invalid("PART_EMPTY", "a part of the upload has no rows").OnField("rows")
 	}
@@ -113,7 +114,9 @@ func (u *TableUpload) Finish() (*table.Table, error) {
 	case u.header == nil:
 		return nil, fault.Invalid("HEADER_MISSING", "the upload is empty; it begins with a header").OnField("header")
 	case u.rows.columns == nil:
-		return nil, fault.Invalid("BAD_COLUMNS", "the upload ended without a part that has columns; an empty table has one, without cells").OnField("rows")
+		return nil,
+			fault.Invalid("BAD_COLUMNS", "the upload ended without a part that has columns; an empty table has one, "+
+				"without cells").OnField("rows")
 	}
 	t, err := u.rows.table()
 	if err != nil {
@@ -197,7 +200,9 @@ func SendTableRows(t *table.Table, atMost int, send func(*cleavev1.GetTableRowsR
 // returned as they are.
 func ReceiveTable(receive func() (*cleavev1.GetTableRowsResponse, error)) (*table.Table, error) {
 	all := rowsOfTable{owned: true}
-	if err := Receive(receive, func(part *cleavev1.GetTableRowsResponse) error { return all.add(part.GetRows()) }); err != nil {
+	if err := Receive(receive, func(part *cleavev1.GetTableRowsResponse) error {
+		return all.add(part.GetRows())
+	}); err != nil {
 		return nil, err
 	}
 	return all.table()
@@ -205,7 +210,8 @@ func ReceiveTable(receive func() (*cleavev1.GetTableRowsResponse, error)) (*tabl
 
 // SendBatches uploads a table in batches of rows with the same columns, until next returns io.EOF. Only one batch is
 // in memory at a time.
-func SendBatches(ctx context.Context, client cleavev1.TableServiceClient, name string, next func() (*table.Table, error)) (*cleavev1.Table, error) {
+func SendBatches(ctx context.Context, client cleavev1.TableServiceClient, name string,
+	next func() (*table.Table, error)) (*cleavev1.Table, error) {
 	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error {
 		if err := sendHeader(name, UploadStart{}, send); err != nil {
 			return err
@@ -216,7 +222,8 @@ func SendBatches(ctx context.Context, client cleavev1.TableServiceClient, name s
 }
 
 // SendTable uploads a table from the given part on, and returns the coordinator's description of it.
-func SendTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table, start UploadStart) (*cleavev1.Table, error) {
+func SendTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table,
+	start UploadStart) (*cleavev1.Table, error) {
 	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error {
 		return tableParts(name, t, start, send)
 	})
@@ -231,7 +238,8 @@ const TableNotFound = "TABLE_NOT_FOUND"
 
 // NoTables is a Tables for requests whose tables are all inline. It always fails.
 func NoTables(id string) (*table.Table, error) {
-	return nil, fault.New(fault.NotFound, TableNotFound, "there is no table %.80q; it was deleted, or never uploaded", id).With("table_id", id)
+	return nil, fault.New(fault.NotFound, TableNotFound, "there is no table %.80q; it was deleted, or never uploaded",
+		id).With("table_id", id)
 }
 
 // The fields of a specification that may hold tables.
@@ -279,7 +287,8 @@ func TableIDs(p *cleavev1.JobSpec) []string {
 
 // ReadTable reads a table that a field of a request names or contains, as a list about the points made from these rows.
 // It returns nil if input is nil.
-func ReadTable[T any](input *cleavev1.TableInput, field string, rows *recipe.Rows, tables Tables, kind table.Kind[T]) ([]T, error) {
+func ReadTable[T any](input *cleavev1.TableInput, field string, rows *recipe.Rows, tables Tables,
+	kind table.Kind[T]) ([]T, error) {
 	var t *table.Table
 	var err error
 	switch source := input.GetSource().(type) {
@@ -291,7 +300,8 @@ func ReadTable[T any](input *cleavev1.TableInput, field string, rows *recipe.Row
 		if input == nil {
 			return nil, nil
 		}
-		err = fault.Invalid("FIELD_REQUIRED", "%s has neither the id of a table nor its rows; give one, or leave it out", field)
+		err = fault.Invalid("FIELD_REQUIRED",
+			"%s has neither the id of a table nor its rows; give one, or leave it out", field)
 	}
 	if err == nil {
 		t, err = rows.Number(t)

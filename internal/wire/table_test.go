@@ -21,7 +21,8 @@ import (
 func anyConstraints(t *rapid.T) *table.Table {
 	var list []constraint.Constraint
 	for range rapid.IntRange(0, 9).Draw(t, "rows") {
-		c := constraint.Constraint{I: rapid.Int32Range(0, 99).Draw(t, "i"), J: rapid.Int32Range(100, 199).Draw(t, "j"), Kind: constraint.MustLink}
+		c := constraint.Constraint{I: rapid.Int32Range(0, 99).Draw(t, "i"), J: rapid.Int32Range(100, 199).Draw(t, "j"),
+			Kind: constraint.MustLink}
 		if c.Weighted = rapid.Bool().Draw(t, "weighted"); c.Weighted {
 			c.Weight = rapid.Float64Range(0.1, 9).Draw(t, "weight")
 		}
@@ -45,7 +46,10 @@ func TestTablesSurviveTheWire(t *testing.T) {
 			t.Fatalf("uploaded: got %+v, %v, want %+v", got, err, want)
 		}
 		var parts []*cleavev1.GetTableRowsResponse
-		if err := SendTableRows(want, 0, func(part *cleavev1.GetTableRowsResponse) error { parts = append(parts, part); return nil }); err != nil {
+		if err := SendTableRows(want, 0, func(part *cleavev1.GetTableRowsResponse) error {
+			parts = append(parts, part)
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := ReceiveTable(func() (*cleavev1.GetTableRowsResponse, error) {
@@ -72,7 +76,8 @@ func TestTableUploadMayBeCutAnywhere(t *testing.T) {
 		}
 		for from := 0; from == 0 || from < want.Rows(); {
 			to := rapid.IntRange(from, want.Rows()).Draw(t, "to")
-			if err := u.Add(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Rows{Rows: rowsProto(want, from, to)}}); err != nil {
+			if err := u.Add(&cleavev1.CreateTableRequest{
+				Part: &cleavev1.CreateTableRequest_Rows{Rows: rowsProto(want, from, to)}}); err != nil {
 				t.Fatal(err)
 			}
 			if from = to; want.Rows() == 0 {
@@ -105,20 +110,24 @@ func TestLargeTablesTravelInParts(t *testing.T) {
 }
 
 func tableHeader(name string) *cleavev1.CreateTableRequest {
-	return &cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Header{Header: &cleavev1.TableHeader{DisplayName: name}}}
+	return &cleavev1.CreateTableRequest{
+		Part: &cleavev1.CreateTableRequest_Header{Header: &cleavev1.TableHeader{DisplayName: name}}}
 }
 
 func tablePart(columns ...*cleavev1.Column) *cleavev1.CreateTableRequest {
-	return &cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Rows{Rows: &cleavev1.TableRows{Columns: columns}}}
+	return &cleavev1.CreateTableRequest{
+		Part: &cleavev1.CreateTableRequest_Rows{Rows: &cleavev1.TableRows{Columns: columns}}}
 }
 
 func integerColumn(name string, values ...int64) *cleavev1.Column {
-	return &cleavev1.Column{Name: name, Cells: &cleavev1.Column_Integers{Integers: &cleavev1.IntegerCells{Values: values}}}
+	return &cleavev1.Column{Name: name,
+		Cells: &cleavev1.Column_Integers{Integers: &cleavev1.IntegerCells{Values: values}}}
 }
 
 func TestTableUploadRefuses(t *testing.T) {
 	type parts = []*cleavev1.CreateTableRequest
-	number := &cleavev1.Column{Name: "i", Cells: &cleavev1.Column_Numbers{Numbers: &cleavev1.NumberCells{Values: []float64{1, math.NaN()}}}}
+	number := &cleavev1.Column{Name: "i",
+		Cells: &cleavev1.Column_Numbers{Numbers: &cleavev1.NumberCells{Values: []float64{1, math.NaN()}}}}
 	far := integerColumn("i", 1)
 	far.EmptyRows = []uint32{1}
 	for name, c := range map[string]struct {
@@ -126,22 +135,29 @@ func TestTableUploadRefuses(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"nothing":            {nil, "HEADER_MISSING", "empty"},
-		"rows first":         {parts{tablePart(integerColumn("i"))}, "HEADER_MISSING", "begin"},
-		"two headers":        {parts{tableHeader(""), tableHeader("")}, "HEADER_REPEATED", "second"},
-		"a header alone":     {parts{tableHeader("")}, "BAD_COLUMNS", "without a part"},
-		"an empty part":      {parts{tableHeader(""), {}}, "PART_EMPTY", "no rows"},
-		"no columns":         {parts{tableHeader(""), tablePart()}, "BAD_COLUMNS", "0 columns"},
-		"no cells":           {parts{tableHeader(""), tablePart(&cleavev1.Column{Name: "i"})}, "BAD_COLUMN_TYPE", `"i"`},
-		"a column less":      {parts{tableHeader(""), tablePart(integerColumn("i"), integerColumn("j")), tablePart(integerColumn("i"))}, "COLUMNS_DIFFER", "1 columns"},
-		"another column":     {parts{tableHeader(""), tablePart(integerColumn("i", 1)), tablePart(integerColumn("j", 1))}, "COLUMNS_DIFFER", `rows from 1 on is "j"`},
-		"another type":       {parts{tableHeader(""), tablePart(integerColumn("i", 1)), tablePart(number)}, "COLUMNS_DIFFER", "numbers"},
-		"uneven columns":     {parts{tableHeader(""), tablePart(integerColumn("i", 1), integerColumn("j", 1, 2))}, "COLUMN_LENGTHS_DIFFER", `"i" has 1 and "j" has 2`},
-		"an empty cell":      {parts{tableHeader(""), tablePart(far)}, "INDEX_OUT_OF_RANGE", "row 1 of 1"},
-		"a number of a row":  {parts{tableHeader(""), tablePart(number)}, "NOT_FINITE", `row 1, column "i"`},
-		"a name too long":    {parts{tableHeader(strings.Repeat("x", 1001))}, "NAME_TOO_LONG", "1001"},
-		"beyond the limit":   {parts{tableHeader(""), tablePart(integerColumn("i", make([]int64, 200)...))}, "TABLE_TOO_LARGE", "at most 1000"},
-		"beyond it in parts": {parts{tableHeader(""), tablePart(integerColumn("i", make([]int64, 100)...)), tablePart(integerColumn("i", make([]int64, 100)...))}, "TABLE_TOO_LARGE", "at most 1000"},
+		"nothing":        {nil, "HEADER_MISSING", "empty"},
+		"rows first":     {parts{tablePart(integerColumn("i"))}, "HEADER_MISSING", "begin"},
+		"two headers":    {parts{tableHeader(""), tableHeader("")}, "HEADER_REPEATED", "second"},
+		"a header alone": {parts{tableHeader("")}, "BAD_COLUMNS", "without a part"},
+		"an empty part":  {parts{tableHeader(""), {}}, "PART_EMPTY", "no rows"},
+		"no columns":     {parts{tableHeader(""), tablePart()}, "BAD_COLUMNS", "0 columns"},
+		"no cells": {parts{tableHeader(""), tablePart(&cleavev1.Column{Name: "i"})},
+			"BAD_COLUMN_TYPE", `"i"`},
+		"a column less": {parts{tableHeader(""), tablePart(integerColumn("i"), integerColumn("j")),
+			tablePart(integerColumn("i"))}, "COLUMNS_DIFFER", "1 columns"},
+		"another column": {parts{tableHeader(""), tablePart(integerColumn("i", 1)),
+			tablePart(integerColumn("j", 1))}, "COLUMNS_DIFFER", `rows from 1 on is "j"`},
+		"another type": {parts{tableHeader(""), tablePart(integerColumn("i", 1)), tablePart(number)},
+			"COLUMNS_DIFFER", "numbers"},
+		"uneven columns": {parts{tableHeader(""), tablePart(integerColumn("i", 1), integerColumn("j", 1, 2))},
+			"COLUMN_LENGTHS_DIFFER", `"i" has 1 and "j" has 2`},
+		"an empty cell":     {parts{tableHeader(""), tablePart(far)}, "INDEX_OUT_OF_RANGE", "row 1 of 1"},
+		"a number of a row": {parts{tableHeader(""), tablePart(number)}, "NOT_FINITE", `row 1, column "i"`},
+		"a name too long":   {parts{tableHeader(strings.Repeat("x", 1001))}, "NAME_TOO_LONG", "1001"},
+		"beyond the limit": {parts{tableHeader(""), tablePart(integerColumn("i", make([]int64, 200)...))},
+			"TABLE_TOO_LARGE", "at most 1000"},
+		"beyond it in parts": {parts{tableHeader(""), tablePart(integerColumn("i", make([]int64, 100)...)),
+			tablePart(integerColumn("i", make([]int64, 100)...))}, "TABLE_TOO_LARGE", "at most 1000"},
 	} {
 		u := NewTableUpload(1000)
 		var err error
@@ -187,7 +203,8 @@ func FuzzTableUpload(f *testing.F) {
 		if err := made.Encode(&content); err != nil || content.Len() > 1<<16 {
 			t.Fatalf("%d bytes, %v", content.Len(), err)
 		}
-		if again, err := table.Decode(strings.NewReader(content.String()), int64(content.Len())); err != nil || again.ID() != made.ID() {
+		if again, err := table.Decode(strings.NewReader(content.String()), int64(content.Len())); err != nil ||
+			again.ID() != made.ID() {
 			t.Fatal(err)
 		}
 	})

@@ -42,7 +42,8 @@ func RowsIn(p *cleavev1.TableRows) int {
 func (r *rowsOfTable) add(p *cleavev1.TableRows) error {
 	if r.columns == nil {
 		if len(p.GetColumns()) == 0 || len(p.GetColumns()) > table.MaxColumns {
-			return fault.Invalid("BAD_COLUMNS", "the table has %d columns; it must have 1 to %d", len(p.GetColumns()), table.MaxColumns)
+			return fault.Invalid("BAD_COLUMNS", "the table has %d columns; it must have 1 to %d", len(p.GetColumns()),
+				table.MaxColumns)
 		}
 		for _, c := range p.GetColumns() {
 			r.columns = append(r.columns, columnParts{name: c.GetName(), kind: typeOf(c)})
@@ -52,18 +53,21 @@ func (r *rowsOfTable) add(p *cleavev1.TableRows) error {
 		}
 	}
 	if len(p.GetColumns()) != len(r.columns) {
-		return fault.Invalid("COLUMNS_DIFFER", "the rows from %d on have %d columns; those before have %d", r.rows, len(p.GetColumns()), len(r.columns))
+		return fault.Invalid("COLUMNS_DIFFER", "the rows from %d on have %d columns; those before have %d", r.rows,
+			len(p.GetColumns()), len(r.columns))
 	}
 	count := lengthOf(p.GetColumns()[0])
 	for at, c := range p.GetColumns() {
 		into := &r.columns[at]
 		if c.GetName() != into.name || typeOf(c) != into.kind {
 			return fault.Invalid("COLUMNS_DIFFER",
-				"column %d of the rows from %d on is %.60q with %v; before it was %.60q with %v: all parts have the same columns in the same order",
+				"column %d of the rows from %d on is %.60q with %v; before it was %.60q with %v: all parts have the "+
+					"same columns in the same order",
 				at, r.rows, c.GetName(), typeOf(c), into.name, into.kind)
 		}
 		if lengthOf(c) != count {
-			return fault.Invalid("COLUMN_LENGTHS_DIFFER", "the columns have different numbers of rows: %q has %d and %q has %d",
+			return fault.Invalid("COLUMN_LENGTHS_DIFFER",
+				"the columns have different numbers of rows: %q has %d and %q has %d",
 				r.columns[0].name, r.rows+count, into.name, r.rows+lengthOf(c))
 		}
 		into.add(c)
@@ -116,7 +120,8 @@ func (r *rowsOfTable) table() (*table.Table, error) {
 	for at, c := range r.columns {
 		columns[at] = table.Column{
 			Name: c.name, Type: c.kind, Empty: c.empty,
-			Integers: slices.Concat(c.integers...), Numbers: slices.Concat(c.numbers...), Texts: slices.Concat(c.texts...),
+			Integers: slices.Concat(c.integers...), Numbers: slices.Concat(c.numbers...),
+			Texts: slices.Concat(c.texts...),
 		}
 		r.columns[at] = columnParts{}
 	}

@@ -14,7 +14,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Uploader sends data sets and tables to a coordinator that lacks them. The public client and the command line share it.
+// Uploader sends data sets and tables to a coordinator that lacks them. The public client and the command line share
+// it.
 type Uploader struct {
 	Datasets cleavev1.DatasetServiceClient
 	Tables   cleavev1.TableServiceClient
@@ -49,7 +50,8 @@ func (t Uploader) Table(ctx context.Context, name string, rows *table.Table, beg
 
 // sendMissing calls send if found, the error of a call that asked for the id, is NOT_FOUND, and returns the id. It
 // continues a broken upload where it stopped, if the coordinator kept the parts that arrived.
-func (t Uploader) sendMissing(ctx context.Context, noun, id string, found error, begin func(), send func(UploadStart) (storedID string, err error)) (string, error) {
+func (t Uploader) sendMissing(ctx context.Context, noun, id string, found error, begin func(),
+	send func(UploadStart) (storedID string, err error)) (string, error) {
 	if found == nil {
 		return id, nil
 	}
@@ -60,7 +62,8 @@ func (t Uploader) sendMissing(ctx context.Context, noun, id string, found error,
 		begin()
 	}
 	var stored string
-	start, again := UploadStart{ID: uuid.NewString()}, false
+	start := UploadStart{ID: uuid.NewString()}
+	again := false
 	err := t.Retry(ctx, func() (err error) {
 		if again {
 			arrived, _ := t.Datasets.GetUpload(ctx, &cleavev1.GetUploadRequest{UploadId: start.ID})
@@ -71,7 +74,8 @@ func (t Uploader) sendMissing(ctx context.Context, noun, id string, found error,
 		return err
 	})
 	if err == nil && stored != id {
-		err = fault.New(fault.DataLoss, "UPLOAD_DAMAGED", "the %s arrived as %s, but it is %s: the upload was damaged; upload it again", noun, stored, id)
+		err = fault.New(fault.DataLoss, "UPLOAD_DAMAGED",
+			"the %s arrived as %s, but it is %s: the upload was damaged; upload it again", noun, stored, id)
 	}
 	if err != nil {
 		return "", err

@@ -61,8 +61,10 @@ func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.
 		Entries:      int64(m.GetEntries()),
 	}
 	switch {
-	case m.GetRows() < 1 || m.GetRows() > dataset.MaxRows || m.GetColumns() > math.MaxInt32 || m.GetEntries() > math.MaxInt64/64:
-		return spec, fmt.Errorf("wire: a matrix of %d rows over %d columns with %d entries", m.GetRows(), m.GetColumns(), m.GetEntries())
+	case m.GetRows() < 1 || m.GetRows() > dataset.MaxRows || m.GetColumns() > math.MaxInt32 ||
+		m.GetEntries() > math.MaxInt64/64:
+		return spec, fmt.Errorf("wire: a matrix of %d rows over %d columns with %d entries", m.GetRows(),
+			m.GetColumns(), m.GetEntries())
 	case mean != nil && len(mean) != spec.Columns:
 		return spec, fmt.Errorf("wire: a mean of %d values for %d columns", len(mean), spec.Columns)
 	case scale != nil && len(scale) != spec.Rows:
@@ -100,7 +102,8 @@ func statsFromProto(p *workerv1.ClusterStats) (kernel.ClusterStats, error) {
 		return stats, err
 	}
 	if len(stats.Weight) != len(stats.Count) || len(stats.SelfAffinity) != len(stats.Count) {
-		return stats, fmt.Errorf("wire: statistics of %d, %d and %d clusters", len(stats.Weight), len(stats.SelfAffinity), len(stats.Count))
+		return stats, fmt.Errorf("wire: statistics of %d, %d and %d clusters", len(stats.Weight),
+			len(stats.SelfAffinity), len(stats.Count))
 	}
 	return stats, nil
 }
@@ -165,9 +168,9 @@ const (
 	// keep it: an operation or field that changes what is computed may be sent only from the release after the one
 	// whose workers know it.
 	WorkerProtocol = 11
-	// RememberedTileLists is how many numbered lists of tiles a worker remembers for each job. Methods alternate between
-	// few: all tiles of the worker, and those with constrained points. It is part of the protocol: a coordinator that
-	// counts on more lists than its workers remember sends every long list twice.
+	// RememberedTileLists is how many numbered lists of tiles a worker remembers for each job. Methods alternate
+	// between few: all tiles of the worker, and those with constrained points. It is part of the protocol: a
+	// coordinator that counts on more lists than its workers remember sends every long list twice.
 	RememberedTileLists = 4
 	// TableRules counts the versions of how files become tables: raise it if the same bytes become another table, or
 	// if the bits of TextSurvey change. The objects of an import are read by workers with the coordinator's rules

@@ -88,7 +88,8 @@ func TestMatrixSpecsRoundTrip(t *testing.T) {
 
 func TestVectorSpecsRoundTrip(t *testing.T) {
 	spec := &vectors.RowSpec{
-		Preparation: vectors.Plain, Rows: 3, Columns: 2, Mean: []float64{1, 2}, Grids: []int32{-40, -1074}, BackgroundGrid: -90,
+		Preparation: vectors.Plain, Rows: 3, Columns: 2, Mean: []float64{1, 2}, Grids: []int32{-40, -1074},
+		BackgroundGrid: -90,
 	}
 	got, err := VectorSpecFromProto(VectorSpecToProto(spec, nil, nil), spec.Mean, spec.Grids)
 	if err != nil || !reflect.DeepEqual(got, spec) {
@@ -116,11 +117,15 @@ func TestVectorSpecsRoundTrip(t *testing.T) {
 
 func TestQueriesRoundTrip(t *testing.T) {
 	queries := []vectors.Query{
-		{Lane: 1, Model: &vectors.Model{Distortion: metric.Cosine, Clusters: 2, Centroids: []float64{1, 2, 3, 4}}, Points: []int32{7, 9}},
-		{Lane: 3, Model: &vectors.Model{Distortion: metric.SquaredEuclidean, Clusters: 3, Centroids: []float64{1, 2, 3, 4, 5, 6}, Absent: []bool{true, false, true}, Metric: []float64{1, 2}},
+		{Lane: 1, Model: &vectors.Model{Distortion: metric.Cosine, Clusters: 2, Centroids: []float64{1, 2, 3, 4}},
+			Points: []int32{7, 9}},
+		{Lane: 3, Model: &vectors.Model{Distortion: metric.SquaredEuclidean, Clusters: 3,
+			Centroids: []float64{1, 2, 3, 4, 5, 6}, Absent: []bool{true, false, true}, Metric: []float64{1, 2}},
 			Counts: []int32{4, 5, 6}, Kind: vectors.Diagonal},
 	}
-	p, values, integers := QueriesToProto(queries, nil, nil), QueryValues(queries), QueryIntegers(queries)
+	p := QueriesToProto(queries, nil, nil)
+	values := QueryValues(queries)
+	integers := QueryIntegers(queries)
 	got, err := QueriesFromProto(p, 2, values, integers)
 	if err != nil || !reflect.DeepEqual(got, queries) {
 		t.Errorf("got %+v, %v", got, err)
@@ -135,10 +140,13 @@ func TestQueriesRoundTrip(t *testing.T) {
 		t.Error("too few integers were accepted")
 	}
 	for _, q := range []*workerv1.VectorQuery{
-		{Distortion: 1}, {Clusters: 1}, {Distortion: 257, Clusters: 1}, {Distortion: 1, Clusters: math.MaxUint32}, {Distortion: 1, Clusters: 1, Lane: math.MaxUint32},
-		{Distortion: 1, Clusters: 1, Kind: 257}, {Distortion: 1, Clusters: 1, Absent: 1}, {Distortion: 1, Clusters: 1, Points: math.MaxUint32},
+		{Distortion: 1}, {Clusters: 1}, {Distortion: 257, Clusters: 1}, {Distortion: 1, Clusters: math.MaxUint32},
+		{Distortion: 1, Clusters: 1, Lane: math.MaxUint32},
+		{Distortion: 1, Clusters: 1, Kind: 257}, {Distortion: 1, Clusters: 1, Absent: 1},
+		{Distortion: 1, Clusters: 1, Points: math.MaxUint32},
 	} {
-		if _, err := QueriesFromProto(&workerv1.VectorQueries{Queries: []*workerv1.VectorQuery{q}}, 1, []float64{1}, []int32{3}[:min(1, q.GetAbsent())]); err == nil {
+		if _, err := QueriesFromProto(&workerv1.VectorQueries{Queries: []*workerv1.VectorQuery{q}}, 1, []float64{1},
+			[]int32{3}[:min(1, q.GetAbsent())]); err == nil {
 			t.Errorf("%v was accepted", q)
 		}
 	}

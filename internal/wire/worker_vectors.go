@@ -50,13 +50,16 @@ func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) 
 
 // FeaturesToProto converts how kernel features are computed. The caller packs the arrays: the mean of the points, nil
 // if there is none, the landmarks and the projection.
-func FeaturesToProto(f *kernel.FeatureSpec, mean, landmarks, projection, points *workerv1.Payload) *workerv1.KernelFeatures {
-	return &workerv1.KernelFeatures{Matrix: MatrixSpecToProto(f.Matrix, mean, nil), Landmarks: landmarks, Projection: projection, Points: points}
+func FeaturesToProto(f *kernel.FeatureSpec,
+	mean, landmarks, projection, points *workerv1.Payload) *workerv1.KernelFeatures {
+	return &workerv1.KernelFeatures{Matrix: MatrixSpecToProto(f.Matrix, mean, nil), Landmarks: landmarks,
+		Projection: projection, Points: points}
 }
 
 // FeaturesFromProto is the inverse of FeaturesToProto for this number of feature columns. The caller has fetched the
 // arrays.
-func FeaturesFromProto(p *workerv1.KernelFeatures, columns int, mean []float64, landmarks []int32, projection, points []float64) (*kernel.FeatureSpec, error) {
+func FeaturesFromProto(p *workerv1.KernelFeatures, columns int, mean []float64, landmarks []int32,
+	projection, points []float64) (*kernel.FeatureSpec, error) {
 	matrix, err := MatrixSpecFromProto(p.GetMatrix(), mean, nil)
 	if err != nil {
 		return nil, err
@@ -64,7 +67,8 @@ func FeaturesFromProto(p *workerv1.KernelFeatures, columns int, mean []float64, 
 	f := &kernel.FeatureSpec{Matrix: matrix, Landmarks: landmarks, Rank: columns, Projection: projection}
 	if len(points) > 0 {
 		if len(points) != len(landmarks)*matrix.Columns {
-			return nil, fmt.Errorf("wire: %d values of %d landmarks with %d columns", len(points), len(landmarks), matrix.Columns)
+			return nil, fmt.Errorf("wire: %d values of %d landmarks with %d columns", len(points), len(landmarks),
+				matrix.Columns)
 		}
 		f.Points = &dataset.Points{N: len(landmarks), D: matrix.Columns, Values: points}
 	}
@@ -78,7 +82,8 @@ func QueriesToProto(queries []vectors.Query, values, integers *workerv1.Payload)
 		p.Queries = append(p.Queries, &workerv1.VectorQuery{
 			Lane: uint32(q.Lane), Distortion: workerDistortions.write(q.Model.Distortion),
 			Clusters: uint32(q.Model.Clusters), Kind: workerScatterKinds.write(q.Kind),
-			Metric: uint32(len(q.Model.Metric)), Absent: uint32(len(absentClusters(q.Model))), Points: uint32(len(q.Points)), Counts: uint32(len(q.Counts)),
+			Metric: uint32(len(q.Model.Metric)), Absent: uint32(len(absentClusters(q.Model))),
+			Points: uint32(len(q.Points)), Counts: uint32(len(q.Counts)),
 		})
 	}
 	return p
@@ -114,7 +119,8 @@ func absentClusters(m *vectors.Model) []int32 {
 
 // QueriesFromProto is the inverse of QueriesToProto for rows of this many columns. The caller has fetched the arrays.
 // The shard checks that the queries fit its vectors.
-func QueriesFromProto(p *workerv1.VectorQueries, columns int, values []float64, integers []int32) ([]vectors.Query, error) {
+func QueriesFromProto(p *workerv1.VectorQueries, columns int, values []float64,
+	integers []int32) ([]vectors.Query, error) {
 	queries := make([]vectors.Query, len(p.GetQueries()))
 	for at, of := range p.GetQueries() {
 		distortion, err := workerDistortions.decode(of.GetDistortion())
@@ -126,9 +132,11 @@ func QueriesFromProto(p *workerv1.VectorQueries, columns int, values []float64, 
 		}
 		m := &vectors.Model{Distortion: distortion, Clusters: int(of.GetClusters())}
 		q := vectors.Query{Lane: int(of.GetLane()), Model: m}
-		m.Centroids, m.Metric = take(&values, int64(columns)*int64(m.Clusters), &err), take(&values, int64(of.GetMetric()), &err)
+		m.Centroids = take(&values, int64(columns)*int64(m.Clusters), &err)
+		m.Metric = take(&values, int64(of.GetMetric()), &err)
 		absent := take(&integers, int64(of.GetAbsent()), &err)
-		q.Points, q.Counts = take(&integers, int64(of.GetPoints()), &err), take(&integers, int64(of.GetCounts()), &err)
+		q.Points = take(&integers, int64(of.GetPoints()), &err)
+		q.Counts = take(&integers, int64(of.GetCounts()), &err)
 		if err != nil {
 			return nil, err
 		}

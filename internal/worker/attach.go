@@ -58,7 +58,8 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		_, err := a.stream.Recv() // returns the reason
 		return false, cmp.Or(context.Cause(streamCtx), err)
 	}
-	inbound, receiverDone := make(chan received), make(chan struct{})
+	inbound := make(chan received)
+	receiverDone := make(chan struct{})
 	go func() {
 		defer close(receiverDone)
 		receive(streamCtx, a.stream, inbound)
@@ -98,7 +99,8 @@ func (a *attachment) serve(ctx, stay context.Context, inbound <-chan received) e
 			messages = append(messages, a.heartbeat())
 		case <-a.answers:
 			for _, answer := range a.session.takeAnswers() {
-				messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
+				messages = append(messages,
+					&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
 			}
 		case <-leaving:
 			leaving = nil
@@ -108,7 +110,8 @@ func (a *attachment) serve(ctx, stay context.Context, inbound <-chan received) e
 			a.log.Info("leaving: waiting for the tiles to be placed elsewhere")
 			timer := time.AfterFunc(a.cfg.LeaveTimeout, func() { a.end(stay.Err()) })
 			defer timer.Stop()
-			messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Leaving{Leaving: &workerv1.Leaving{}}})
+			messages = append(messages,
+				&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Leaving{Leaving: &workerv1.Leaving{}}})
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -157,7 +160,8 @@ func (a *attachment) heartbeat() *workerv1.AttachRequest {
 	a.sequence++
 	a.cfg.Observe.Heartbeat()
 	return &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{
-		Sequence: a.sequence, Running: a.session.progress(), StatusMessage: cmp.Or(a.exchange.StatusMessage(), a.cfg.Warning),
+		Sequence: a.sequence, Running: a.session.progress(),
+		StatusMessage: cmp.Or(a.exchange.StatusMessage(), a.cfg.Warning),
 	}}}
 }
 

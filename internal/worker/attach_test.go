@@ -28,21 +28,26 @@ func TestASlowNameServer(t *testing.T) {
 		return nil, ctx.Err()
 	}}
 	synctest.Test(t, func(t *testing.T) {
-		listener, server := dial.ListenPipe(dial.PipeAddr{}), grpc.NewServer()
-		workerv1.RegisterWorkerServiceServer(server, &fakeCoordinator{attach: func(stream workerv1.WorkerService_AttachServer) error {
-			if _, err := stream.Recv(); err != nil {
-				return err
-			}
-			return errors.Join(stream.Send(welcome("session", false)), stream.Send(farewell))
-		}})
+		listener := dial.ListenPipe(dial.PipeAddr{})
+		server := grpc.NewServer()
+		workerv1.RegisterWorkerServiceServer(server,
+			&fakeCoordinator{attach: func(stream workerv1.WorkerService_AttachServer) error {
+				if _, err := stream.Recv(); err != nil {
+					return err
+				}
+				return errors.Join(stream.Send(welcome("session", false)), stream.Send(farewell))
+			}})
 		go func() { _ = server.Serve(listener) }()
 		defer server.Stop()
-		leader, err := newLeader("passthrough:///one.invalid:1,passthrough:///two.invalid:1", func(string) ([]grpc.DialOption, error) {
-			return []grpc.DialOption{
-				grpc.WithTransportCredentials(insecure.NewCredentials()),
-				grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) }),
-			}, nil
-		})
+		leader, err := newLeader("passthrough:///one.invalid:1,passthrough:///two.invalid:1",
+			func(string) ([]grpc.DialOption, error) {
+				return []grpc.DialOption{
+					grpc.WithTransportCredentials(insecure.NewCredentials()),
+					grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+						return listener.Dial(ctx)
+					}),
+				}, nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}

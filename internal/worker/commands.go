@@ -78,7 +78,8 @@ func (c *commands) finish(ctx context.Context, command *workerv1.Command, answer
 	if ctx.Err() != nil {
 		return false
 	}
-	c.running, c.ran = 0, command.GetCommandId()
+	c.running = 0
+	c.ran = command.GetCommandId()
 	if command.GetDrop() == nil {
 		c.last = answer
 	}

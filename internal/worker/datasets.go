@@ -53,7 +53,8 @@ func newDatasets(m *memory, log hclog.Logger) *datasets {
 
 // open returns a lease on a data set, fetching it if necessary. The data set takes `fetching` bytes while it is
 // fetched and `bytes` afterwards. The caller must release the lease.
-func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, fetch func(context.Context) (dataset.Dataset, error)) (*lease, error) {
+func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64,
+	fetch func(context.Context) (dataset.Dataset, error)) (*lease, error) {
 	for {
 		d.mu.Lock()
 		e, known := d.entries[id]
@@ -115,7 +116,8 @@ func (d *datasets) leaseOf(e *cachedDataset) *lease {
 }
 
 // fill fetches a data set. On failure, even by a panic, it is removed from the cache, so that others can retry.
-func (d *datasets) fill(ctx context.Context, e *cachedDataset, fetching int64, fetch func(context.Context) (dataset.Dataset, error)) {
+func (d *datasets) fill(ctx context.Context, e *cachedDataset, fetching int64,
+	fetch func(context.Context) (dataset.Dataset, error)) {
 	defer close(e.ready)
 	if e.err = d.memory.reserve(ctx, fetching, "the data set"); e.err == nil {
 		kept := e.bytes

@@ -27,19 +27,23 @@ import (
 // nothingToFetch is a coordinator that has no payload and takes no result.
 type nothingToFetch struct{ workerv1.WorkerServiceClient }
 
-func (nothingToFetch) FetchPayload(context.Context, *workerv1.FetchPayloadRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchPayloadResponse], error) {
+func (nothingToFetch) FetchPayload(context.Context, *workerv1.FetchPayloadRequest,
+	...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchPayloadResponse], error) {
 	return nil, status.Error(codes.NotFound, "no such payload")
 }
 
-func (nothingToFetch) FetchDataset(context.Context, *workerv1.FetchDatasetRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchDatasetResponse], error) {
+func (nothingToFetch) FetchDataset(context.Context, *workerv1.FetchDatasetRequest,
+	...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchDatasetResponse], error) {
 	return nil, status.Error(codes.NotFound, "no such data set")
 }
 
-func (nothingToFetch) Deliver(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[workerv1.DeliverRequest, workerv1.DeliverResponse], error) {
+func (nothingToFetch) Deliver(context.Context,
+	...grpc.CallOption) (grpc.BidiStreamingClient[workerv1.DeliverRequest, workerv1.DeliverResponse], error) {
 	return nil, status.Error(codes.Unimplemented, "no pieces")
 }
 
-func (nothingToFetch) SendResult(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[workerv1.SendResultRequest, workerv1.SendResultResponse], error) {
+func (nothingToFetch) SendResult(context.Context,
+	...grpc.CallOption) (grpc.ClientStreamingClient[workerv1.SendResultRequest, workerv1.SendResultResponse], error) {
 	return nil, status.Error(codes.NotFound, "nobody waits")
 }
 
@@ -50,8 +54,10 @@ func FuzzCommands(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	matrix := &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(kernel.MatrixSpec{Function: kernel.Linear, Rows: 40, Columns: 2}, nil, nil)}
-	rows := &workerv1.Prepare_Vectors{Vectors: wire.VectorSpecToProto(&vector.RowSpec{Preparation: vector.Plain, Rows: 40, Columns: 2}, nil, inline(wire.PackInt32s(make([]int32, 2))))}
+	matrix := &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(kernel.MatrixSpec{Function: kernel.Linear,
+		Rows: 40, Columns: 2}, nil, nil)}
+	rows := &workerv1.Prepare_Vectors{Vectors: wire.VectorSpecToProto(&vector.RowSpec{Preparation: vector.Plain,
+		Rows: 40, Columns: 2}, nil, inline(wire.PackInt32s(make([]int32, 2))))}
 	tiles := []*workerv1.Tile{{Tile: 0, Epoch: 1}, {Tile: 2, Epoch: 1}}
 	build := &workerv1.Command{JobId: "j", Tiles: tiles, Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}}
 	operations := (&workerv1.Command{}).ProtoReflect().Descriptor().Oneofs().ByName("operation").Fields()
@@ -59,7 +65,8 @@ func FuzzCommands(f *testing.F) {
 		third := &workerv1.Command{JobId: "j", Tiles: tiles}
 		third.ProtoReflect().Mutable(operations.Get(at)) // empty, but of each kind
 		for _, prepare := range []*workerv1.Prepare{
-			{DatasetId: "d", DatasetBytes: 1000, K: 2, Lanes: 1, What: matrix}, {DatasetId: "d", DatasetBytes: 1000, K: 2, Lanes: 1, What: rows},
+			{DatasetId: "d", DatasetBytes: 1000, K: 2, Lanes: 1, What: matrix}, {DatasetId: "d", DatasetBytes: 1000,
+				K: 2, Lanes: 1, What: rows},
 		} {
 			first := &workerv1.Command{JobId: "j", Operation: &workerv1.Command_Prepare{Prepare: prepare}}
 			var encoded [3][]byte
@@ -87,9 +94,11 @@ const fuzzedMemory = 64 << 20
 
 // runFuzzed runs commands on a new worker with little memory, and returns the answers. None may make it panic, hang,
 // or take more memory than it has.
-func runFuzzed(t *testing.T, coordinator workerv1.WorkerServiceClient, shared func(string) dataset.Dataset, commands ...*workerv1.Command) []*workerv1.Answer {
+func runFuzzed(t *testing.T, coordinator workerv1.WorkerServiceClient, shared func(string) dataset.Dataset,
+	commands ...*workerv1.Command) []*workerv1.Answer {
 	t.Helper()
-	w := &worker{cfg: Config{Threads: 1, SharedDataset: shared}.withDefaults(), log: hclog.NewNullLogger(), memory: newMemory(fuzzedMemory), kept: newKept()}
+	w := &worker{cfg: Config{Threads: 1, SharedDataset: shared}.withDefaults(), log: hclog.NewNullLogger(),
+		memory: newMemory(fuzzedMemory), kept: newKept()}
 	w.datasets, w.exchange = newDatasets(w.memory, w.log), exchange.New(w.exchangeConfig())
 	defer w.exchange.Close()
 	w.memory.reclaim = []func(int64){w.datasets.evict}
@@ -130,17 +139,20 @@ func FuzzSteps(f *testing.F) {
 	for i := range labels {
 		labels[i] = int32(i/40*2 + i%2)
 	}
-	model := &vector.Model{Clusters: 2, Centroids: []float64{1, 2, 0, 0}, Absent: []bool{false, true}, Metric: []float64{1, 0.5}}
+	model := &vector.Model{Clusters: 2, Centroids: []float64{1, 2, 0, 0}, Absent: []bool{false, true},
+		Metric: []float64{1, 0.5}}
 	for lanes := range 3 {
 		var queries []vector.Query
 		for lane := range lanes {
-			queries = append(queries, vector.Query{Lane: lane, Model: model, Points: []int32{0, 39}, Counts: []int32{20, 20}})
+			queries = append(queries, vector.Query{Lane: lane, Model: model, Points: []int32{0, 39},
+				Counts: []int32{20, 20}})
 		}
 		encoded, err := proto.Marshal(queriesOf(queries))
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add([]byte{0, 1, 2}, wire.PackInt32s(labels), encoded, uint64(1), wire.PackMoves([]labeling.Move{{Point: 3, From: 0, To: 1}}, 2))
+		f.Add([]byte{0, 1, 2}, wire.PackInt32s(labels), encoded, uint64(1),
+			wire.PackMoves([]labeling.Move{{Point: 3, From: 0, To: 1}}, 2))
 		f.Add([]byte{1, 1}, wire.PackInt32s(labels[:40]), encoded, uint64(math.MaxUint64), []byte{0})
 	}
 	f.Fuzz(func(t *testing.T, numbers, labels, encoded []byte, step uint64, moves []byte) {
@@ -154,14 +166,18 @@ func FuzzSteps(f *testing.F) {
 		}
 		all := []*workerv1.Tile{{Tile: 0, Epoch: 1}, {Tile: 1, Epoch: 1}, {Tile: 2, Epoch: 1}}
 		one := func() *workerv1.Command {
-			return &workerv1.Command{JobId: "j", Tiles: tiles, Operation: &workerv1.Command_VectorStep{VectorStep: &workerv1.VectorStep{Step: step, Queries: queries}}}
+			return &workerv1.Command{JobId: "j", Tiles: tiles,
+				Operation: &workerv1.Command_VectorStep{VectorStep: &workerv1.VectorStep{Step: step, Queries: queries}}}
 		}
 		answers := runFuzzed(t, nothingToFetch{}, func(string) dataset.Dataset { return points },
 			&workerv1.Command{JobId: "j", Operation: &workerv1.Command_Prepare{Prepare: prepare}},
 			&workerv1.Command{JobId: "j", Tiles: all, Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}},
-			&workerv1.Command{JobId: "j", Tiles: all, Operation: &workerv1.Command_Load{Load: &workerv1.Load{Step: step, Labels: inline(labels)}}},
+			&workerv1.Command{JobId: "j", Tiles: all,
+				Operation: &workerv1.Command_Load{Load: &workerv1.Load{Step: step, Labels: inline(labels)}}},
 			one(), one(),
-			&workerv1.Command{JobId: "j", Tiles: tiles, Operation: &workerv1.Command_Update{Update: &workerv1.Update{Step: step + 1, PackedMoves: inline(moves)}}})
+			&workerv1.Command{JobId: "j", Tiles: tiles,
+				Operation: &workerv1.Command_Update{Update: &workerv1.Update{Step: step + 1,
+					PackedMoves: inline(moves)}}})
 		for at, answer := range answers[:2] {
 			if answer.GetFailure() != nil {
 				t.Fatalf("command %d: %v", at, answer.GetFailure())
@@ -181,7 +197,8 @@ type rangesOf struct {
 	size int // of a message
 }
 
-func (r rangesOf) FetchDataset(context.Context, *workerv1.FetchDatasetRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchDatasetResponse], error) {
+func (r rangesOf) FetchDataset(context.Context, *workerv1.FetchDatasetRequest,
+	...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchDatasetResponse], error) {
 	return &rangeStream{left: slices.Collect(slices.Chunk(r.data, r.size))}, nil
 }
 
@@ -207,8 +224,9 @@ func FuzzRows(f *testing.F) {
 	_, bytes := dataset.RowRange(1, 0, rows)
 	offset, _ := dataset.RowRange(1, 0, 0)
 	for _, size := range []int64{offset + bytes, bytes, 1 << 62} {
-		encoded, err := proto.Marshal(&workerv1.Prepare{DatasetId: "d", DatasetBytes: uint64(size), K: 2, Lanes: 1, ByRows: true, What: &workerv1.Prepare_Vectors{
-			Vectors: wire.VectorSpecToProto(spec, nil, inline(wire.PackInt32s(spec.Grids)))}})
+		encoded, err := proto.Marshal(&workerv1.Prepare{DatasetId: "d", DatasetBytes: uint64(size), K: 2, Lanes: 1,
+			ByRows: true, What: &workerv1.Prepare_Vectors{
+				Vectors: wire.VectorSpecToProto(spec, nil, inline(wire.PackInt32s(spec.Grids)))}})
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -128,7 +128,8 @@ func (j *job) offer() *workerv1.Offer {
 func (j *job) noteHeld() {
 	j.holding.mu.Lock()
 	defer j.holding.mu.Unlock()
-	j.holding.tiles, j.holding.all = maps.Clone(j.tiles), partition.TileCount(j.rows)
+	j.holding.tiles = maps.Clone(j.tiles)
+	j.holding.all = partition.TileCount(j.rows)
 }
 
 // keep ends the job's part in its session but keeps its tiles. The running command is canceled, and queued ones are

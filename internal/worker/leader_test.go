@@ -43,7 +43,8 @@ func TestTheLeaderIsLookedFor(t *testing.T) {
 
 // A coordinator that led before the last one that the worker has seen gets nothing from it.
 func TestAnEarlierLeaderIsRefused(t *testing.T) {
-	terms, streams := []int64{5, 4, 6}, 0
+	terms := []int64{5, 4, 6}
+	streams := 0
 	err := runAgainst(t, func(stream workerv1.WorkerService_AttachServer) error {
 		m, err := stream.Recv()
 		if err != nil {
@@ -99,6 +100,7 @@ func TestAnEarlierTermWillDoAfterAWhile(t *testing.T) {
 		return stream.Send(farewell)
 	})
 	if err != nil || refused == 0 || !taken {
-		t.Errorf("ended after %d streams, %d of them refused, with %v; the earlier term was taken: %v", streams, refused, err, taken)
+		t.Errorf("ended after %d streams, %d of them refused, with %v; the earlier term was taken: %v", streams,
+			refused, err, taken)
 	}
 }

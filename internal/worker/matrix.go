@@ -97,9 +97,11 @@ func (m *matrix) multiply(j *job, c *workerv1.Command, tiles []int, op *workerv1
 }
 
 // gains returns the largest gains.
-func (m *matrix) gains(j *job, c *workerv1.Command, tiles []int, op *workerv1.Gains, stats []kernel.ClusterStats) (*workerv1.Done, error) {
+func (m *matrix) gains(j *job, c *workerv1.Command, tiles []int, op *workerv1.Gains,
+	stats []kernel.ClusterStats) (*workerv1.Done, error) {
 	gains, err := m.Gains(j.ctx, tiles, op.GetStep(), stats)
-	return packedAs(func(gains [][]float64) []byte { return wire.PackLargest(gains, int(op.GetMost())) }, j, c)(gains, err)
+	return packedAs(func(gains [][]float64) []byte { return wire.PackLargest(gains, int(op.GetMost())) }, j, c)(gains,
+		err)
 }
 
 // blocks returns the entries among some points, each pair once.
@@ -129,7 +131,8 @@ func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
 	}
 	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(a.GetLanes()) > int64(max(1, j.need.Lanes)) ||
 		int64(len(sparse.Column)) > j.need.SparseEntries {
-		return fmt.Errorf("worker: operands of %d clusters in %d lanes and %d sparse entries, prepared for %d, %d and %d",
+		return fmt.Errorf("worker: operands of %d clusters in %d lanes and %d sparse entries, prepared for "+
+			"%d, %d and %d",
 			a.GetK(), a.GetLanes(), len(sparse.Column), j.need.K, j.need.Lanes, j.need.SparseEntries)
 	}
 	if err := checkSparse(sparse, j.rows); err != nil {
@@ -147,8 +150,10 @@ func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
 }
 
 func checkSparse(s *kernel.Sparse, rows int) error {
-	if len(s.RowStart) != rows+1 || s.RowStart[0] != 0 || s.RowStart[rows] != int64(len(s.Column)) || !slices.IsSorted(s.RowStart) {
-		return fmt.Errorf("worker: the rows of the sparse part do not span its %d entries in ascending order", len(s.Column))
+	if len(s.RowStart) != rows+1 || s.RowStart[0] != 0 || s.RowStart[rows] != int64(len(s.Column)) ||
+		!slices.IsSorted(s.RowStart) {
+		return fmt.Errorf("worker: the rows of the sparse part do not span its %d entries in ascending order",
+			len(s.Column))
 	}
 	for _, column := range s.Column {
 		if column < 0 || int(column) >= rows {
@@ -165,7 +170,8 @@ func selfAffinity(sums []kernel.Int128, err error) (*workerv1.Done, error) {
 // columnLists unpacks the lists of columns to sum.
 func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
 	in := &payloads{job: j}
-	columns, ends := in.int32s(op.GetColumns()), in.int32s(op.GetEnds())
+	columns := in.int32s(op.GetColumns())
+	ends := in.int32s(op.GetEnds())
 	if in.err != nil {
 		return nil, in.err
 	}
@@ -174,7 +180,8 @@ func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
 			return nil, fmt.Errorf("worker: column %d of %d", c, j.rows)
 		}
 	}
-	lists, start := make([][]int32, len(ends)), int32(0)
+	lists := make([][]int32, len(ends))
+	start := int32(0)
 	for i, end := range ends {
 		if end < start || int(end) > len(columns) {
 			return nil, fmt.Errorf("worker: list %d ends at column %d of %d", i, end, len(columns))
@@ -202,7 +209,8 @@ func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.ClusterStats, error
 	all, err := wire.StatsFromProto(p)
 	for _, stats := range all {
 		if len(stats.Count) != m.k {
-			return nil, fmt.Errorf("%w: statistics of %d clusters instead of %d", kernel.ErrNotReady, len(stats.Count), m.k)
+			return nil, fmt.Errorf("%w: statistics of %d clusters instead of %d", kernel.ErrNotReady,
+				len(stats.Count), m.k)
 		}
 	}
 	return all, err

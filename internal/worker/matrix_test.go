@@ -13,7 +13,8 @@ import (
 
 // Operands that arrive twice keep the sums of the tiles; others, and those after a reset, do not.
 func TestOperandsThatArriveTwice(t *testing.T) {
-	j, tiles := matrixJob(t, 4), partition.AllTiles(64)
+	j := matrixJob(t, 4)
+	tiles := partition.AllTiles(64)
 	if _, err := j.build(tiles, true); err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +22,8 @@ func TestOperandsThatArriveTwice(t *testing.T) {
 	set := func(id uint64) {
 		t.Helper()
 		if err := m.setOperands(j, &workerv1.SetOperands{
-			K: 3, OperandsId: id, Weights: inline(wire.PackFloat64s(clustering.Ones(64))), SparseStarts: inline(wire.PackInt64s(make([]int64, 65))),
+			K: 3, OperandsId: id, Weights: inline(wire.PackFloat64s(clustering.Ones(64))),
+			SparseStarts:  inline(wire.PackInt64s(make([]int64, 65))),
 			SparseColumns: inline(nil), SparseValues: inline(nil),
 		}); err != nil {
 			t.Fatal(err)

@@ -61,7 +61,8 @@ func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 		used, none := m.used, m.releasing == 0 && m.released.Wait() == released
 		m.mu.Unlock()
 		if none {
-			return fault.New(fault.ResourceExhausted, "NO_MEMORY", "no memory for %s: %s needed, %s of the worker's %s taken",
+			return fault.New(fault.ResourceExhausted, "NO_MEMORY",
+				"no memory for %s: %s needed, %s of the worker's %s taken",
 				what, text.Bytes(bytes), text.Bytes(used), text.Bytes(m.limit))
 		}
 		select {

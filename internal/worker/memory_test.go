@@ -31,14 +31,17 @@ func matrixJob(t *testing.T, tiles int64) *job {
 		t.Fatal(err)
 	}
 	j := newTestJob(t)
-	j.rows, j.need, j.shard = 64, planning.Workload{Matrix: spec, K: 3}, &matrix{Shard: kernel.NewShard(source, 1)}
+	j.rows = 64
+	j.need = planning.Workload{Matrix: spec, K: 3}
+	j.shard = &matrix{Shard: kernel.NewShard(source, 1)}
 	j.worker.memory.limit = tiles * j.need.TileSize(0).Stored
 	return j
 }
 
 func TestReservedMemoryFollowsTheTiles(t *testing.T) {
 	j := matrixJob(t, 2)
-	size, memory := j.need.TileSize(0), j.worker.memory
+	size := j.need.TileSize(0)
+	memory := j.worker.memory
 	expect := func(what string, bytes int64) {
 		t.Helper()
 		if memory.used != bytes || j.reserved != bytes {
@@ -185,7 +188,8 @@ func TestReservationsReclaimOnlyWhatTheyNeed(t *testing.T) {
 		{40, []string{"data sets", "pieces", "kept jobs"}}, // which are not enough
 	} {
 		freed = nil
-		if err := m.reserve(t.Context(), c.bytes, "a job"); (err == nil) != (c.bytes < 40) || !slices.Equal(freed, c.freed) {
+		if err := m.reserve(t.Context(), c.bytes, "a job"); (err == nil) != (c.bytes < 40) ||
+			!slices.Equal(freed, c.freed) {
 			t.Errorf("%d bytes: freed %v, %v", c.bytes, freed, err)
 		}
 	}

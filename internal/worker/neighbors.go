@@ -42,7 +42,8 @@ func (n *neighbors) build(ctx context.Context, tiles []int, stored bool) error {
 		if _, there := n.found[t]; there {
 			continue
 		}
-		fresh, rows = append(fresh, t), append(rows, n.rowsOf(t)...)
+		fresh = append(fresh, t)
+		rows = append(rows, n.rowsOf(t)...)
 	}
 	all, err := n.search.Rows(ctx, rows, n.count, n.threads)
 	if err != nil {
@@ -93,7 +94,8 @@ func (j *job) prepareNeighbors(p *workerv1.Prepare, spec *workerv1.NeighborSpec,
 	if spec.GetRows() < 1 || spec.GetRows() > dataset.MaxRows || uint64(spec.GetCount()) >= spec.GetRows() {
 		return fmt.Errorf("worker: %d neighbors of each of %d rows", spec.GetCount(), spec.GetRows())
 	}
-	rows, count := int(spec.GetRows()), int(spec.GetCount())
+	rows := int(spec.GetRows())
+	count := int(spec.GetCount())
 	if spec.GetDiagonal() != nil {
 		return j.prepareKernelNeighbors(p, rows, count, spec.GetDiagonal())
 	}

@@ -31,7 +31,8 @@ func neighborJob(t *testing.T) (*job, []int32) {
 		t.Fatal(err)
 	}
 	j := newTestJob(t)
-	j.rows, j.shard = 64, newNeighbors(search, 5, 1)
+	j.rows = 64
+	j.shard = newNeighbors(search, 5, 1)
 	j.need = planning.NeighborWorkload(points, 0, 5)
 	return j, all
 }
@@ -74,7 +75,8 @@ func TestNeighborsAreThoseOfTheTiles(t *testing.T) {
 
 func TestReservedMemoryFollowsTheTilesOfNeighbors(t *testing.T) {
 	j, _ := neighborJob(t)
-	size, memory := j.need.TileSize(0).Stored, j.worker.memory
+	size := j.need.TileSize(0).Stored
+	memory := j.worker.memory
 	memory.limit = 3 * size
 	held := func() (all []int32) {
 		for _, found := range j.shard.(*neighbors).found {
@@ -82,10 +84,12 @@ func TestReservedMemoryFollowsTheTilesOfNeighbors(t *testing.T) {
 		}
 		return all
 	}
-	if _, err := j.build(partition.AllTiles(64), true); !fault.Is(err, "NO_MEMORY") || memory.used != 0 || len(held()) != 0 {
+	if _, err := j.build(partition.AllTiles(64), true); !fault.Is(err, "NO_MEMORY") || memory.used != 0 ||
+		len(held()) != 0 {
 		t.Errorf("four tiles with room for three: %v, %d bytes", err, memory.used)
 	}
-	if _, err := j.build([]int{0, 2}, true); err != nil || memory.used != 2*size || 4*int64(len(held())) > 2*size || len(held()) == 0 {
+	if _, err := j.build([]int{0, 2}, true); err != nil || memory.used != 2*size || 4*int64(len(held())) > 2*size ||
+		len(held()) == 0 {
 		t.Errorf("two tiles: %v, %d bytes, %d numbers", err, memory.used, len(held()))
 	}
 	j.drop([]*workerv1.Tile{{Tile: 0}})
@@ -99,11 +103,13 @@ func TestInvalidSearchesAreRefused(t *testing.T) {
 		spec *workerv1.NeighborSpec
 		says string
 	}{
-		"no rows":           {&workerv1.NeighborSpec{}, "of each of 0 rows"},
-		"too many rows":     {&workerv1.NeighborSpec{Rows: math.MaxUint64}, "of each of"},
-		"as many as rows":   {&workerv1.NeighborSpec{Rows: 5, Count: 5}, "5 neighbors of each of 5 rows"},
-		"a short diagonal":  {&workerv1.NeighborSpec{Rows: 5, Count: 2, Diagonal: inline(make([]byte, 32))}, "32 bytes for 5 values"},
-		"a broken diagonal": {&workerv1.NeighborSpec{Rows: 5, Count: 2, Diagonal: inline(make([]byte, 39))}, "39 bytes"},
+		"no rows":         {&workerv1.NeighborSpec{}, "of each of 0 rows"},
+		"too many rows":   {&workerv1.NeighborSpec{Rows: math.MaxUint64}, "of each of"},
+		"as many as rows": {&workerv1.NeighborSpec{Rows: 5, Count: 5}, "5 neighbors of each of 5 rows"},
+		"a short diagonal": {&workerv1.NeighborSpec{Rows: 5, Count: 2, Diagonal: inline(make([]byte, 32))},
+			"32 bytes for 5 values"},
+		"a broken diagonal": {&workerv1.NeighborSpec{Rows: 5, Count: 2, Diagonal: inline(make([]byte, 39))},
+			"39 bytes"},
 	} {
 		j := newTestJob(t)
 		failure := j.execute(&workerv1.Command{Operation: &workerv1.Command_Prepare{Prepare: &workerv1.Prepare{

@@ -66,11 +66,15 @@ func (j *job) nextRows(m *workerv1.ReadObject) (*workerv1.ObjectRows, error) {
 	case err != nil:
 		return nil, err
 	}
-	found.Columns, found.Survey = wire.ColumnsProto(r.reader.Columns()), reading.SurveyProto(r.reader.Survey())
-	found.Notices, found.Decimals, found.Marks = r.reader.Notices(), r.reader.Decimals(), r.reader.Marks()
+	found.Columns = wire.ColumnsProto(r.reader.Columns())
+	found.Survey = reading.SurveyProto(r.reader.Survey())
+	found.Notices = r.reader.Notices()
+	found.Decimals = r.reader.Decimals()
+	found.Marks = r.reader.Marks()
 	if m.GetDescribe() {
 		for _, group := range r.reader.Groups() {
-			found.Groups = append(found.Groups, &workerv1.RowGroup{Rows: uint64(group.Rows), Bytes: uint64(group.Bytes)})
+			found.Groups = append(found.Groups, &workerv1.RowGroup{Rows: uint64(group.Rows),
+				Bytes: uint64(group.Bytes)})
 		}
 	}
 	return found, nil
@@ -108,7 +112,8 @@ func (j *job) openObject(m *workerv1.ReadObject) error {
 	if m.GetGroups() > 0 {
 		groups = &format.RowGroups{From: int(m.GetFirstGroup()), To: int(m.GetFirstGroup() + m.GetGroups())}
 	}
-	r.reader, err = format.OpenObject(format.Object{Name: m.GetUri(), ReaderAt: r.file, Size: int64(m.GetBytes())}, groups, options)
+	r.reader, err = format.OpenObject(format.Object{Name: m.GetUri(), ReaderAt: r.file, Size: int64(m.GetBytes())},
+		groups, options)
 	if err != nil {
 		j.closeObject()
 		return err
@@ -141,7 +146,8 @@ func (r *objectReading) read(m *workerv1.ReadObject, into *workerv1.ObjectRows) 
 	for r.rows < m.GetRows() { // another worker returned them
 		if err := r.parse(m.GetRows() - r.rows); err != nil {
 			if errors.Is(err, io.EOF) {
-				err = fmt.Errorf("worker: %s has %d rows where another worker found %d", m.GetUri(), r.rows, m.GetRows())
+				err = fmt.Errorf("worker: %s has %d rows where another worker found %d", m.GetUri(),
+					r.rows, m.GetRows())
 			}
 			return err
 		}

@@ -45,7 +45,8 @@ func (j *job) prepare(p *workerv1.Prepare) error {
 // job. Points are copied; their data set may be evicted afterwards.
 func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec, units *dataset.Units) error {
 	in := &payloads{job: j}
-	mean, scale := in.floats(m.GetMean()), in.floats(m.GetScale())
+	mean := in.floats(m.GetMean())
+	scale := in.floats(m.GetScale())
 	if in.err != nil {
 		return in.err
 	}
@@ -59,7 +60,8 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec, units *
 			p.GetK(), spec.Rows, p.GetLanes(), p.GetSparseEntries())
 	}
 	j.need.Matrix, j.need.Lanes, j.need.SparseEntries = spec, int(p.GetLanes()), int64(p.GetSparseEntries())
-	j.need.Products, j.need.Block = int(p.GetProducts()), int(p.GetBlock())
+	j.need.Products = int(p.GetProducts())
+	j.need.Block = int(p.GetBlock())
 	create := func(data dataset.Dataset, threads int) (shard, error) {
 		source, err := kernel.NewSource(spec, data, func(ctx context.Context, from, to int) ([]float64, error) {
 			return j.fetchRows(ctx, p.GetDatasetId(), spec.Columns, from, to)
@@ -78,7 +80,8 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec, units *
 // prepareVectors opens a k-means-family job.
 func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec, units *dataset.Units) error {
 	in := &payloads{job: j}
-	mean, grids := in.floats(v.GetMean()), in.int32s(v.GetGrids())
+	mean := in.floats(v.GetMean())
+	grids := in.int32s(v.GetGrids())
 	if in.err != nil {
 		return in.err
 	}
@@ -93,27 +96,31 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec, units 
 		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes", j.need.K, spec.Rows, p.GetLanes())
 	}
 	j.need.Lanes = int(p.GetLanes())
-	j.need.Vectors = &planning.Vectors{Rows: spec.Rows, Columns: spec.Columns, Width: spec.Width(), FullMetric: v.GetFullMetric()}
+	j.need.Vectors = &planning.Vectors{Rows: spec.Rows, Columns: spec.Columns, Width: spec.Width(),
+		FullMetric: v.GetFullMetric()}
 	if f := spec.Features; f != nil {
-		j.need.Vectors.Features = &planning.Features{Function: f.Matrix.Function, Columns: f.Matrix.Columns, Landmarks: len(f.Landmarks)}
+		j.need.Vectors.Features = &planning.Features{Function: f.Matrix.Function, Columns: f.Matrix.Columns,
+			Landmarks: len(f.Landmarks)}
 	}
 	if j.need.ByRows() {
 		return j.prepareRows(p.GetDatasetId(), v, spec, units)
 	}
 	plan := func(data dataset.Dataset) { j.need.Vectors.Entries = planning.TileEntries(data) }
-	return j.prepareWhole(p.GetDatasetId(), spec.Rows, units, plan, func(data dataset.Dataset, threads int) (shard, error) {
-		source, err := vector.NewSource(spec, data)
-		if err != nil {
-			return nil, err
-		}
-		return &vectors{Shard: vector.NewShard(source, threads)}, nil
-	})
+	return j.prepareWhole(p.GetDatasetId(), spec.Rows, units, plan,
+		func(data dataset.Dataset, threads int) (shard, error) {
+			source, err := vector.NewSource(spec, data)
+			if err != nil {
+				return nil, err
+			}
+			return &vectors{Shard: vector.NewShard(source, threads)}, nil
+		})
 }
 
 // prepareWhole opens a job that needs the whole data set. It creates the shard from the data set in the job's units.
 // plan, if not nil, completes j.need once the data set is here.
 func (j *job) prepareWhole(
-	datasetID string, rows int, units *dataset.Units, plan func(dataset.Dataset), create func(data dataset.Dataset, threads int) (shard, error),
+	datasetID string, rows int, units *dataset.Units, plan func(dataset.Dataset), create func(data dataset.Dataset,
+		threads int) (shard, error),
 ) error {
 	lease, err := j.openDataset(datasetID, rows)
 	if err != nil {
@@ -166,8 +173,10 @@ func (j *job) featuresOf(v *workerv1.VectorSpec, spec *vector.RowSpec) (*kernel.
 		return nil, nil
 	}
 	in := &payloads{job: j}
-	mean, landmarks := in.floats(f.GetMatrix().GetMean()), in.int32s(f.GetLandmarks())
-	projection, points := in.floats(f.GetProjection()), in.floats(f.GetPoints())
+	mean := in.floats(f.GetMatrix().GetMean())
+	landmarks := in.int32s(f.GetLandmarks())
+	projection := in.floats(f.GetProjection())
+	points := in.floats(f.GetPoints())
 	if in.err != nil {
 		return nil, in.err
 	}
@@ -180,7 +189,8 @@ func (j *job) unitsOf(p *workerv1.Prepare) (*dataset.Units, error) {
 		return nil, nil
 	}
 	in := &payloads{job: j}
-	center, scale := in.floats(p.GetUnits().GetCenter()), in.floats(p.GetUnits().GetScale())
+	center := in.floats(p.GetUnits().GetCenter())
+	scale := in.floats(p.GetUnits().GetScale())
 	if in.err != nil {
 		return nil, in.err
 	}
@@ -193,7 +203,8 @@ func (j *job) openDataset(id string, rows int) (*lease, error) {
 		began := time.Now()
 		data, err := j.fetchDataset(ctx, id, j.need.DatasetBytes)
 		if err == nil {
-			j.worker.log.Info("data set is here", "job", j.publicID(), "dataset", id, "after", time.Since(began).Round(time.Millisecond))
+			j.worker.log.Info("data set is here", "job", j.publicID(), "dataset", id,
+				"after", time.Since(began).Round(time.Millisecond))
 		}
 		return data, err
 	}

@@ -16,11 +16,12 @@ import (
 
 // rowPieces holds the pieces that tiles are being built from. Only load and release change it, while nobody reads it.
 type rowPieces struct {
-	rows, columns int     // of the data set
-	entries       []int64 // of sparse points: the first entry of each tile, followed by the number of all; nil for dense points
-	units         *dataset.Units
-	whole         dataset.Dataset // the data set, if it is in memory for other reasons; pieces are not needed then
-	held          map[int]heldPiece
+	rows, columns int // of the data set
+	// of sparse points: the first entry of each tile, followed by the number of all; nil for dense points
+	entries []int64
+	units   *dataset.Units
+	whole   dataset.Dataset // the data set, if it is in memory for other reasons; pieces are not needed then
+	held    map[int]heldPiece
 }
 
 type heldPiece struct {
@@ -33,7 +34,8 @@ type heldPiece struct {
 func newRowPieces(bytes int64, rows, columns int, tileEntries []int64, units *dataset.Units) (*rowPieces, error) {
 	r := &rowPieces{rows: rows, columns: columns, units: units, held: map[int]heldPiece{}}
 	if tileEntries != nil {
-		wrong := fmt.Errorf("worker: the entries of %d tiles of %d rows of sparse points of %d bytes", len(tileEntries), rows, bytes)
+		wrong := fmt.Errorf("worker: the entries of %d tiles of %d rows of sparse points of %d bytes", len(tileEntries),
+			rows, bytes)
 		if len(tileEntries) != partition.TileCount(rows) || units != nil {
 			return nil, wrong
 		}
@@ -45,7 +47,8 @@ func newRowPieces(bytes int64, rows, columns int, tileEntries []int64, units *da
 		}
 	}
 	if got := r.part(partition.Tile(rows, 0)).Bytes(); got != bytes {
-		return nil, fmt.Errorf("worker: a data set of %d bytes instead of %d with %d rows of %d columns", bytes, got, rows, columns)
+		return nil, fmt.Errorf("worker: a data set of %d bytes instead of %d with %d rows of %d columns", bytes, got,
+			rows, columns)
 	}
 	return r, nil
 }

@@ -33,8 +33,9 @@ func newSession(w *worker, client workerv1.WorkerServiceClient, m *workerv1.Welc
 	ctx, cancel := context.WithCancel(context.Background())
 	return &session{
 		worker: w, client: client, id: m.GetSessionId(), term: m.GetTerm(), ctx: ctx, cancel: cancel,
-		source: exchange.Coordinator{Client: client, SessionID: m.GetSessionId(), PeerID: wire.PeerID(m.GetSessionId())},
-		wake:   make(chan struct{}, 1), jobs: map[string]*job{},
+		source: exchange.Coordinator{Client: client, SessionID: m.GetSessionId(),
+			PeerID: wire.PeerID(m.GetSessionId())},
+		wake: make(chan struct{}, 1), jobs: map[string]*job{},
 	}
 }
 
@@ -98,7 +99,8 @@ func (s *session) accept(c *workerv1.Command) {
 		}
 	}
 	if j == nil {
-		s.queueAnswerLocked(failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", "the worker does not know the job"))
+		s.queueAnswerLocked(failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED",
+			"the worker does not know the job"))
 		return
 	}
 	if again := j.commands.add(c); again != nil {

@@ -44,7 +44,8 @@ func (s *silence) expire() {
 
 // waitLocked begins the wait. The caller holds s.mu.
 func (s *silence) waitLocked() {
-	s.known, s.until = s.arrived.Load(), time.Now().Add(s.limit)
+	s.known = s.arrived.Load()
+	s.until = time.Now().Add(s.limit)
 	s.timer.Reset(s.limit)
 }
 

@@ -49,7 +49,8 @@ func (j *job) buildTiles(tiles []int, stored bool) error {
 	if j.need.ByRows() {
 		return j.buildByRows(tiles, stored)
 	}
-	rowBytes, memory := j.need.TileBuildBytes(), j.worker.memory
+	rowBytes := j.need.TileBuildBytes()
+	memory := j.worker.memory
 	for len(tiles) > 0 {
 		batch := len(tiles)
 		if rowBytes > 0 {
@@ -93,7 +94,9 @@ type tileList struct {
 // recallTiles remembers the tiles of a command that numbers them, or fills them in if the command gives only their
 // number. It returns false if that list is not remembered.
 func (j *job) recallTiles(c *workerv1.Command) bool {
-	at, found := slices.BinarySearchFunc(j.lists, c.GetTilesId(), func(l tileList, id uint64) int { return cmp.Compare(l.id, id) })
+	at, found := slices.BinarySearchFunc(j.lists, c.GetTilesId(), func(l tileList, id uint64) int {
+		return cmp.Compare(l.id, id)
+	})
 	switch {
 	case c.GetTilesId() == 0:
 	case len(c.Tiles) == 0 && !found:

@@ -77,7 +77,8 @@ func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte
 	err := retryTransfer(j.ctx, func() error {
 		ctx, cancel := context.WithCancel(j.ctx)
 		defer cancel()
-		stream, err := j.session.client.FetchPayload(ctx, &workerv1.FetchPayloadRequest{SessionId: j.session.id, Reference: reference})
+		stream, err := j.session.client.FetchPayload(ctx, &workerv1.FetchPayloadRequest{SessionId: j.session.id,
+			Reference: reference})
 		if err != nil {
 			return err
 		}
@@ -176,7 +177,8 @@ func (j *job) joinByRows() {
 		return
 	}
 	j.leave()
-	j.worker.log.Info("fetching rows of a data set", "job", j.publicID(), "dataset", j.datasetID, "bytes of all rows", j.need.DatasetBytes)
+	j.worker.log.Info("fetching rows of a data set", "job", j.publicID(), "dataset", j.datasetID,
+		"bytes of all rows", j.need.DatasetBytes)
 	j.share = j.worker.exchange.JoinPartly(j.session.ctx, j.session.source, j.datasetID, j.need.DatasetBytes)
 }
 

@@ -24,7 +24,8 @@ type sender struct {
 	breaks int
 }
 
-func (s *sender) FetchPayload(context.Context, *workerv1.FetchPayloadRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchPayloadResponse], error) {
+func (s *sender) FetchPayload(context.Context, *workerv1.FetchPayloadRequest,
+	...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchPayloadResponse], error) {
 	stream := &sent{left: s.chunks, end: io.EOF}
 	if s.breaks > 0 {
 		s.breaks--
@@ -54,11 +55,12 @@ func fetchingJob(t *testing.T, client workerv1.WorkerServiceClient) *job {
 	return j
 }
 
-// A job that another coordinator adopts does not go on with its share of the session before, which has not ended as long
-// as it stores a piece.
+// A job that another coordinator adopts does not go on with its share of the session before, which has not ended as
+// long as it stores a piece.
 func TestAShareEndsWithItsSession(t *testing.T) {
 	j := newTestJob(t)
-	j.share = j.worker.exchange.JoinPartly(t.Context(), exchange.Coordinator{Client: nothingToFetch{}, SessionID: "one"}, "data", 10)
+	j.share = j.worker.exchange.JoinPartly(t.Context(), exchange.Coordinator{Client: nothingToFetch{},
+		SessionID: "one"}, "data", 10)
 	next := newSession(j.worker, nothingToFetch{}, &workerv1.Welcome{SessionId: "two", Term: 2})
 	j.bind(next, "job")
 	j.keep()
@@ -77,8 +79,10 @@ func TestValuesAreUnpackedAsTheyArrive(t *testing.T) {
 		for i := range values {
 			values[i] = float64(i)
 		}
-		j := fetchingJob(t, &sender{chunks: slices.Collect(slices.Chunk(wire.PackFloat64s(values), wire.ChunkBytes)), breaks: 2})
-		query := &workerv1.VectorQueries{Values: &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: "values"}}}
+		j := fetchingJob(t, &sender{chunks: slices.Collect(slices.Chunk(wire.PackFloat64s(values), wire.ChunkBytes)),
+			breaks: 2})
+		query := &workerv1.VectorQueries{
+			Values: &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: "values"}}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		got, err := j.queryValues(query, len(values))
@@ -96,7 +100,8 @@ func TestValuesAreUnpackedAsTheyArrive(t *testing.T) {
 // A payload of another size than the command says is refused.
 func TestValuesOfAnotherNumber(t *testing.T) {
 	reference := &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: "values"}}
-	for _, chunks := range [][][]byte{nil, {make([]byte, 8)}, {make([]byte, 8), make([]byte, 16)}, {make([]byte, 7), make([]byte, 9)}, {make([]byte, 15)}} {
+	for _, chunks := range [][][]byte{nil, {make([]byte, 8)}, {make([]byte, 8), make([]byte, 16)},
+		{make([]byte, 7), make([]byte, 9)}, {make([]byte, 15)}} {
 		if values, err := fetchingJob(t, &sender{chunks: chunks}).payloadFloats(reference, 2); err == nil {
 			t.Errorf("%d chunks gave %v", len(chunks), values)
 		}

@@ -38,7 +38,8 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 			return nil, err
 		}
 		if len(labels) > j.rows*max(1, j.need.Lanes) {
-			return nil, fmt.Errorf("worker: %d labels of %d rows, prepared for %d lanes", len(labels), j.rows, j.need.Lanes)
+			return nil, fmt.Errorf("worker: %d labels of %d rows, prepared for %d lanes", len(labels),
+				j.rows, j.need.Lanes)
 		}
 		return &workerv1.Done{}, v.LoadTiles(tiles, op.Load.GetStep(), j.need.K, labels)
 	case *workerv1.Command_Update:
@@ -79,7 +80,8 @@ func (v *vectors) distances(j *job, c *workerv1.Command, tiles []int, queries []
 	return j.listsOf(c)(v.Distances(j.ctx, tiles, queries))
 }
 
-func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, step uint64, queries []vector.Query) (*workerv1.Done, error) {
+func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, step uint64,
+	queries []vector.Query) (*workerv1.Done, error) {
 	for _, q := range queries {
 		switch limit := j.need.MaxTilesPerRequest(); {
 		case q.Kind == vector.Full && !j.need.Vectors.FullMetric:
@@ -106,7 +108,8 @@ func (j *job) queries(p *workerv1.VectorQueries) ([]vector.Query, error) {
 			return nil, fmt.Errorf("worker: a model of %d clusters, prepared for %d", q.GetClusters(), j.need.K)
 		}
 		if int64(q.GetMetric()) > int64(metric) {
-			return nil, fmt.Errorf("worker: a metric of %d values for %d columns, prepared for %d", q.GetMetric(), columns, metric)
+			return nil, fmt.Errorf("worker: a metric of %d values for %d columns, prepared for %d", q.GetMetric(),
+				columns, metric)
 		}
 		count += int(q.GetClusters())*columns + int(q.GetMetric())
 	}
@@ -131,7 +134,8 @@ type numberedValues struct {
 func (j *job) queryValues(p *workerv1.VectorQueries, count int) ([]float64, error) {
 	if p.GetValues() == nil && p.GetValuesId() != 0 {
 		if p.GetValuesId() != j.models.id {
-			return nil, fmt.Errorf("%w: the worker does not remember the values %d of queries", kernel.ErrNotReady, p.GetValuesId())
+			return nil, fmt.Errorf("%w: the worker does not remember the values %d of queries", kernel.ErrNotReady,
+				p.GetValuesId())
 		}
 		return j.models.values, nil
 	}

@@ -40,11 +40,13 @@ func vectorJob(t *testing.T) (*job, *vector.Shard) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, local := newTestJob(t), vector.NewShard(source, 1)
+	j := newTestJob(t)
+	local := vector.NewShard(source, 1)
 	if err := local.Build(t.Context(), partition.AllTiles(64)); err != nil {
 		t.Fatal(err)
 	}
-	j.rows, j.shard = 64, &vectors{Shard: vector.NewShard(source, 1)}
+	j.rows = 64
+	j.shard = &vectors{Shard: vector.NewShard(source, 1)}
 	j.need = planning.Workload{K: 3, Lanes: 2, Vectors: &planning.Vectors{Rows: 64, Columns: 2, Width: 2}}
 	return j, local
 }
@@ -54,7 +56,8 @@ func inline(data []byte) *workerv1.Payload {
 }
 
 func queriesOf(queries []vector.Query) *workerv1.VectorQueries {
-	return wire.QueriesToProto(queries, inline(wire.PackFloat64s(wire.QueryValues(queries))), inline(wire.PackInt32s(wire.QueryIntegers(queries))))
+	return wire.QueriesToProto(queries, inline(wire.PackFloat64s(wire.QueryValues(queries))),
+		inline(wire.PackInt32s(wire.QueryIntegers(queries))))
 }
 
 // executeOnAll runs a command on all four tiles.
@@ -69,16 +72,21 @@ var buildCommand = &workerv1.Command_Build{Build: &workerv1.Build{}}
 
 func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 	j, local := vectorJob(t)
-	ctx, tiles := t.Context(), partition.AllTiles(64)
-	labels, moves := make([]int32, 2*64), []labeling.Move{{Point: 3, From: 0, To: -1}, {Point: 40, From: 1, To: 2}, {Point: 1, From: 4, To: 3}}
+	ctx := t.Context()
+	tiles := partition.AllTiles(64)
+	labels := make([]int32, 2*64)
+	moves := []labeling.Move{{Point: 3, From: 0, To: -1}, {Point: 40, From: 1, To: 2}, {Point: 1, From: 4, To: 3}}
 	for i := range labels {
 		labels[i] = int32(i/64*3 + i%64%3)
 	}
 	m := &vector.Model{
-		Distortion: metric.SquaredEuclidean, Clusters: 3, Centroids: []float64{1, 2, -3, 0.5, 0, 0}, Absent: []bool{false, false, true}, Metric: []float64{1, 0.25},
+		Distortion: metric.SquaredEuclidean, Clusters: 3, Centroids: []float64{1, 2, -3, 0.5, 0, 0},
+		Absent: []bool{false, false, true}, Metric: []float64{1, 0.25},
 	}
-	some, counts := []int32{0, 17, 63}, []int32{20, 21, 22}
-	queries := []vector.Query{{Model: m, Points: some, Counts: counts, Kind: vector.Diagonal}, {Lane: 1, Model: m, Counts: counts, Kind: vector.Total}}
+	some := []int32{0, 17, 63}
+	counts := []int32{20, 21, 22}
+	queries := []vector.Query{{Model: m, Points: some, Counts: counts, Kind: vector.Diagonal},
+		{Lane: 1, Model: m, Counts: counts, Kind: vector.Total}}
 	lists := func(values [][]float64, err error) any { return packed(t, wire.PackFloat64Lists(values), err) }
 	floats := func(values []float64, err error) any { return packed(t, wire.PackFloat64s(values), err) }
 	for _, step := range []struct {
@@ -91,16 +99,20 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 			Load: &workerv1.Load{Step: 7, Labels: inline(wire.PackInt32s(labels))}}}},
 		{"update", floats(local.Update(ctx, tiles, 7, moves)), &workerv1.Command{Operation: &workerv1.Command_Update{
 			Update: &workerv1.Update{Step: 7, PackedMoves: inline(wire.PackMoves(moves, 3))}}}},
-		{"assign", movesOf(t)(local.Assign(ctx, tiles, 8, queries)), &workerv1.Command{Operation: &workerv1.Command_VectorAssign{
-			VectorAssign: &workerv1.VectorAssign{Step: 8, Queries: queriesOf(queries)}}}},
-		{"distances", lists(local.Distances(ctx, tiles, queries)), &workerv1.Command{Operation: &workerv1.Command_Distances{
-			Distances: &workerv1.Distances{Queries: queriesOf(queries)}}}},
-		{"scatter", lists(local.Scatter(ctx, tiles, 8, queries)), &workerv1.Command{Operation: &workerv1.Command_Scatter{
-			Scatter: &workerv1.Scatter{Step: 8, Queries: queriesOf(queries)}}}},
+		{"assign", movesOf(t)(local.Assign(ctx, tiles, 8, queries)),
+			&workerv1.Command{Operation: &workerv1.Command_VectorAssign{
+				VectorAssign: &workerv1.VectorAssign{Step: 8, Queries: queriesOf(queries)}}}},
+		{"distances", lists(local.Distances(ctx, tiles, queries)),
+			&workerv1.Command{Operation: &workerv1.Command_Distances{
+				Distances: &workerv1.Distances{Queries: queriesOf(queries)}}}},
+		{"scatter", lists(local.Scatter(ctx, tiles, 8, queries)),
+			&workerv1.Command{Operation: &workerv1.Command_Scatter{
+				Scatter: &workerv1.Scatter{Step: 8, Queries: queriesOf(queries)}}}},
 		{"nearest", lists(local.Nearest(ctx, tiles, queries)), &workerv1.Command{Operation: &workerv1.Command_Nearest{
 			Nearest: &workerv1.Nearest{Queries: queriesOf(queries)}}}},
-		{"nearest two", lists(local.NearestTwo(ctx, tiles, queries)), &workerv1.Command{Operation: &workerv1.Command_NearestTwo{
-			NearestTwo: &workerv1.NearestTwo{Queries: queriesOf(queries)}}}},
+		{"nearest two", lists(local.NearestTwo(ctx, tiles, queries)),
+			&workerv1.Command{Operation: &workerv1.Command_NearestTwo{
+				NearestTwo: &workerv1.NearestTwo{Queries: queriesOf(queries)}}}},
 		{"farthest", nil, &workerv1.Command{Operation: &workerv1.Command_VectorFarthest{
 			VectorFarthest: &workerv1.VectorFarthest{Step: 8, Queries: queriesOf(queries)}}}},
 	} {
@@ -108,7 +120,8 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		if answer.GetFailure() != nil {
 			t.Fatalf("%s: %v", step.name, answer.GetFailure())
 		}
-		if got := answer.GetDone().GetValues().GetInline(); step.want != nil && !reflect.DeepEqual(any(got), step.want) {
+		if got := answer.GetDone().GetValues().GetInline(); step.want != nil &&
+			!reflect.DeepEqual(any(got), step.want) {
 			t.Errorf("%s: got % x, want % x", step.name, got, step.want)
 		}
 		if step.name == "farthest" {
@@ -124,8 +137,12 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // it can be repeated
-		answer := j.executeOnAll(&workerv1.Command{Operation: &workerv1.Command_VectorStep{VectorStep: &workerv1.VectorStep{Step: 8, Queries: queriesOf(queries)}}})
-		if got := answer.GetDone().GetValues().GetInline(); len(want.Moves) == 0 || !slices.Equal(got, wire.PackStep(want, 3)) {
+		answer := j.executeOnAll(
+			&workerv1.Command{
+				Operation: &workerv1.Command_VectorStep{VectorStep: &workerv1.VectorStep{Step: 8,
+					Queries: queriesOf(queries)}}})
+		if got := answer.GetDone().GetValues().GetInline(); len(want.Moves) == 0 ||
+			!slices.Equal(got, wire.PackStep(want, 3)) {
 			t.Errorf("step: got % x, want %+v", got, want)
 		}
 	}
@@ -159,7 +176,8 @@ func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
 	scatter := func(kind workerv1.ScatterKind, step uint64) *workerv1.Command {
 		queries := good(0)
 		queries.Queries[0].Kind = kind
-		return &workerv1.Command{Operation: &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: step, Queries: queries}}}
+		return &workerv1.Command{
+			Operation: &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: step, Queries: queries}}}
 	}
 	internal := workerv1.FailureKind_FAILURE_KIND_INTERNAL
 	for name, c := range map[string]struct {
@@ -167,25 +185,43 @@ func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
 		kind    workerv1.FailureKind
 		says    string
 	}{
-		"a command for a matrix": {&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}}, internal, "unknown command"},
-		"no queries":             {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}}, internal, "0 queries at once"},
-		"too many queries":       {nearest(func(p *workerv1.VectorQueries, q *workerv1.VectorQuery) { p.Queries = append(p.Queries, q, q) }), internal, "3 queries at once"},
-		"too many clusters":      {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Clusters = math.MaxUint32 }), internal, "prepared for 3"},
-		"other centroids":        {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Clusters = 2 }), internal, "48 bytes for 4 values"},
-		"half a centroid":        {nearest(func(p *workerv1.VectorQueries, _ *workerv1.VectorQuery) { p.Values = inline(make([]byte, 47)) }), internal, "47 bytes"},
-		"unknown distortion":     {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Distortion = 257 }), internal, "Distortion 257"},
-		"a full metric":          {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Metric = 4 }), internal, "a metric of 4 values"},
+		"a command for a matrix": {
+			&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}}, internal,
+			"unknown command"},
+		"no queries": {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}},
+			internal, "0 queries at once"},
+		"too many queries": {nearest(func(p *workerv1.VectorQueries, q *workerv1.VectorQuery) {
+			p.Queries = append(p.Queries, q, q)
+		}), internal, "3 queries at once"},
+		"too many clusters": {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) {
+			q.Clusters = math.MaxUint32
+		}), internal, "prepared for 3"},
+		"other centroids": {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Clusters = 2 }),
+			internal, "48 bytes for 4 values"},
+		"half a centroid": {nearest(func(p *workerv1.VectorQueries, _ *workerv1.VectorQuery) {
+			p.Values = inline(make([]byte, 47))
+		}), internal, "47 bytes"},
+		"unknown distortion": {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Distortion = 257 }),
+			internal, "Distortion 257"},
+		"a full metric": {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Metric = 4 }), internal,
+			"a metric of 4 values"},
 		"no such absent cluster": {nearest(func(p *workerv1.VectorQueries, q *workerv1.VectorQuery) {
-			q.Absent, p.Integers = 1, inline(wire.PackInt32s([]int32{3}))
+			q.Absent = 1
+			p.Integers = inline(wire.PackInt32s([]int32{3}))
 		}), internal, "cluster 3 of 3"},
 		"too many lanes": {&workerv1.Command{Operation: &workerv1.Command_Load{
-			Load: &workerv1.Load{Labels: inline(wire.PackInt32s(make([]int32, 3*64)))}}}, internal, "prepared for 2 lanes"},
-		"unknown scatter":   {scatter(257, 1), internal, "ScatterKind 257"},
-		"full scatter":      {scatter(workerv1.ScatterKind_SCATTER_KIND_FULL, 1), internal, "without a full metric"},
-		"before the labels": {scatter(workerv1.ScatterKind_SCATTER_KIND_TOTAL, 1), workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
-		"tiles not stored":  {&workerv1.Command{Operation: &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: true}}}, internal, "always stored"},
+			Load: &workerv1.Load{Labels: inline(wire.PackInt32s(make([]int32, 3*64)))}}}, internal,
+			"prepared for 2 lanes"},
+		"unknown scatter": {scatter(257, 1), internal, "ScatterKind 257"},
+		"full scatter":    {scatter(workerv1.ScatterKind_SCATTER_KIND_FULL, 1), internal, "without a full metric"},
+		"before the labels": {scatter(workerv1.ScatterKind_SCATTER_KIND_TOTAL, 1),
+			workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
+		"tiles not stored": {
+			&workerv1.Command{Operation: &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: true}}}, internal,
+			"always stored"},
 		"distances without end": {&workerv1.Command{Operation: &workerv1.Command_Distances{
-			Distances: &workerv1.Distances{Queries: good(1 + planning.Workload{K: 3}.MaxPointsPerRequest())}}}, internal, "are planned for"},
+			Distances: &workerv1.Distances{Queries: good(1 + planning.Workload{K: 3}.MaxPointsPerRequest())}}},
+			internal, "are planned for"},
 	} {
 		j, _ := vectorJob(t)
 		if failure := j.executeOnAll(&workerv1.Command{Operation: buildCommand}).GetFailure(); failure != nil {
@@ -201,7 +237,8 @@ func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
 
 func TestReservedMemoryFollowsTheTilesOfVectors(t *testing.T) {
 	j, _ := vectorJob(t)
-	size, memory := j.need.TileSize(0).Stored, j.worker.memory
+	size := j.need.TileSize(0).Stored
+	memory := j.worker.memory
 	memory.limit = 3 * size
 	if _, err := j.build(partition.AllTiles(64), true); !fault.Is(err, "NO_MEMORY") || memory.used != 0 {
 		t.Errorf("four tiles with room for three: %v, %d bytes", err, memory.used)
@@ -211,7 +248,8 @@ func TestReservedMemoryFollowsTheTilesOfVectors(t *testing.T) {
 			t.Errorf("a build that was refused left tile %d: %v", tile, err)
 		}
 	}
-	if done, err := j.build([]int{0, 2}, true); err != nil || memory.used != 2*size || int64(done.GetTileBytes()) != 2*size {
+	if done, err := j.build([]int{0, 2}, true); err != nil || memory.used != 2*size ||
+		int64(done.GetTileBytes()) != 2*size {
 		t.Errorf("two tiles: %v, %d bytes", err, memory.used)
 	}
 	j.drop([]*workerv1.Tile{{Tile: 0}})

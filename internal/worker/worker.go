@@ -119,8 +119,9 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer leader.Close()
 	w := &worker{
-		cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, kept: newKept(), objects: ranged.NewClient(),
-		memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))),
+		cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, kept: newKept(),
+		objects: ranged.NewClient(),
+		memory:  newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))),
 	}
 	defer w.objects.CloseIdleConnections()
 	w.datasets = newDatasets(w.memory, w.log)
@@ -141,7 +142,8 @@ func Run(ctx context.Context, cfg Config) error {
 
 // serve attaches to the coordinator that leads, again whenever a stream breaks.
 func (w *worker) serve(ctx context.Context) error {
-	lost, failedBefore := time.Now(), false
+	lost := time.Now()
+	failedBefore := false
 	for pause := dial.NewBackoff(retryPolicy); ; {
 		began := time.Now()
 		attached, err := w.attach(ctx)
@@ -158,7 +160,8 @@ func (w *worker) serve(ctx context.Context) error {
 		if _, standby := wire.LeaderOf(err); standby || failedBefore {
 			level = hclog.Debug
 		}
-		w.log.Log(level, "not attached; trying again", "coordinator", w.leader.Current, "error", credentials.FlagTerms().Explain(err.Error()))
+		w.log.Log(level, "not attached; trying again", "coordinator", w.leader.Current, "error",
+			credentials.FlagTerms().Explain(err.Error()))
 		failedBefore = !attached
 		triedAll := w.leader.failed(err)
 		if attached {
@@ -184,7 +187,8 @@ func (w *worker) serve(ctx context.Context) error {
 // isPermanent reports whether attaching again would fail in the same way.
 func isPermanent(err error) bool {
 	switch status.Code(err) {
-	case codes.FailedPrecondition, codes.InvalidArgument, codes.Unimplemented, codes.Unauthenticated, codes.PermissionDenied:
+	case codes.FailedPrecondition, codes.InvalidArgument, codes.Unimplemented, codes.Unauthenticated,
+		codes.PermissionDenied:
 		return true
 	}
 	return false
@@ -210,9 +214,11 @@ func (c Config) withDefaults() Config {
 
 func dialOptions(cfg Config) []grpc.DialOption {
 	options := []grpc.DialOption{
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.WorkerMessageBytes), grpc.MaxCallSendMsgSize(wire.WorkerMessageBytes)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.WorkerMessageBytes),
+			grpc.MaxCallSendMsgSize(wire.WorkerMessageBytes)),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           grpcbackoff.Config{BaseDelay: retryPolicy.First, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryPolicy.Max},
+			Backoff: grpcbackoff.Config{BaseDelay: retryPolicy.First, Multiplier: 1.6, Jitter: 0.2,
+				MaxDelay: retryPolicy.Max},
 			MinConnectTimeout: 5 * time.Second,
 		}),
 		// Detects a coordinator whose machine died; grpc does not allow a shorter time.

@@ -65,12 +65,16 @@ func runKeeping(t *testing.T, keepFor time.Duration, attach func(workerv1.Worker
 		Name:        "w",
 		Threads:     1,
 		KeepFor:     keepFor,
-		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) })},
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return listener.Dial(ctx)
+		})},
 	})
 }
 
 func welcome(id string, resumed bool) *workerv1.AttachResponse {
-	return &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{Welcome: &workerv1.Welcome{SessionId: id, Resumed: resumed, HeartbeatMillis: 10}}}
+	return &workerv1.AttachResponse{
+		Message: &workerv1.AttachResponse_Welcome{Welcome: &workerv1.Welcome{SessionId: id, Resumed: resumed,
+			HeartbeatMillis: 10}}}
 }
 
 func command(c *workerv1.Command) *workerv1.AttachResponse {
@@ -84,7 +88,8 @@ func TestARefusedWorkerEndsWithTheReason(t *testing.T) {
 		if _, err := stream.Recv(); err != nil {
 			return err
 		}
-		return wire.Status(fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH", "run versions that are at most one release apart"))
+		return wire.Status(fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
+			"run versions that are at most one release apart"))
 	})
 	if !fault.Is(err, "PROTOCOL_VERSION_MISMATCH") || !strings.Contains(err.Error(), "one release apart") {
 		t.Errorf("got %v", err)
@@ -100,13 +105,15 @@ func TestAWorkerHeartbeatsAndComesBackWithItsSession(t *testing.T) {
 			return err
 		}
 		hello := m.GetHello()
-		if hello.GetProtocolVersion() != wire.WorkerProtocol || hello.GetNumericClass() != kernel.NumericClass || hello.GetName() != "w" || hello.GetThreads() != 1 {
+		if hello.GetProtocolVersion() != wire.WorkerProtocol || hello.GetNumericClass() != kernel.NumericClass ||
+			hello.GetName() != "w" || hello.GetThreads() != 1 {
 			t.Errorf("hello %v", hello)
 		}
 		if want := []string{"", "one", "one", "two"}[streams-1]; hello.GetSessionId() != want {
 			t.Errorf("stream %d comes with session %q, want %q", streams, hello.GetSessionId(), want)
 		}
-		reply := []*workerv1.AttachResponse{welcome("one", false), welcome("one", true), welcome("two", false), welcome("two", true)}[streams-1]
+		reply := []*workerv1.AttachResponse{welcome("one", false), welcome("one", true), welcome("two", false),
+			welcome("two", true)}[streams-1]
 		if err := stream.Send(reply); err != nil {
 			return err
 		}
@@ -135,7 +142,8 @@ func TestCommandsOfAnUnknownJobAreUnprepared(t *testing.T) {
 			return err
 		}
 		if err := errors.Join(stream.Send(welcome("one", false)),
-			stream.Send(command(&workerv1.Command{CommandId: 7, JobId: "job", Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}}))); err != nil {
+			stream.Send(command(&workerv1.Command{CommandId: 7, JobId: "job",
+				Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}}))); err != nil {
 			return err
 		}
 		for {
@@ -170,9 +178,12 @@ func newTestJob(t *testing.T) *job {
 
 func TestAPanicIsAnAnswer(t *testing.T) {
 	j := newTestJob(t)
-	j.rows, j.shard = 16, &matrix{Shard: &kernel.Shard{}} // a shard without a source panics
-	answer := j.execute(&workerv1.Command{CommandId: 1, Tiles: []*workerv1.Tile{{Tile: 0, Epoch: 1}}, Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}})
-	if answer.GetFailure().GetKind() != workerv1.FailureKind_FAILURE_KIND_INTERNAL || !strings.Contains(answer.GetFailure().GetMessage(), "panic") {
+	j.rows = 16
+	j.shard = &matrix{Shard: &kernel.Shard{}} // a shard without a source panics
+	answer := j.execute(&workerv1.Command{CommandId: 1, Tiles: []*workerv1.Tile{{Tile: 0, Epoch: 1}},
+		Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}})
+	if answer.GetFailure().GetKind() != workerv1.FailureKind_FAILURE_KIND_INTERNAL ||
+		!strings.Contains(answer.GetFailure().GetMessage(), "panic") {
 		t.Errorf("answer %v", answer)
 	}
 }
@@ -180,7 +191,8 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 // A coordinator that gave up a command, because its job was canceled, does not take the result. That is no failure.
 func TestAResultThatNobodyWaitsFor(t *testing.T) {
 	j := &job{binding: binding{ctx: t.Context(), session: &session{client: nothingToFetch{}}}}
-	if _, err := j.resultPayload(&workerv1.Command{}, make([]byte, wire.InlineBytes+1)); !errors.Is(err, kernel.ErrNotReady) {
+	if _, err := j.resultPayload(&workerv1.Command{}, make([]byte, wire.InlineBytes+1)); !errors.Is(err,
+		kernel.ErrNotReady) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -223,7 +235,8 @@ func TestADropIsNotRunAgain(t *testing.T) {
 		}
 		for _, c := range commands {
 			again := q.add(c)
-			if again.GetCommandId() != c.GetCommandId() || again.GetDone() == nil || c.GetBuild() != nil && again.GetDone().GetTileBytes() != 5 {
+			if again.GetCommandId() != c.GetCommandId() || again.GetDone() == nil ||
+				c.GetBuild() != nil && again.GetDone().GetTileBytes() != 5 {
 				t.Errorf("%v: command %d is answered with %v", order, c.GetCommandId(), again)
 			}
 		}
@@ -375,7 +388,8 @@ func TestADamagedDatasetIsNotUsed(t *testing.T) {
 	for at := range data {
 		damaged := bytes.Clone(data)
 		damaged[at] ^= 1
-		if _, err := decodeVerified(id, int64(len(data)), bytes.NewReader(damaged)); err == nil || !strings.Contains(err.Error(), "damaged") {
+		if _, err := decodeVerified(id, int64(len(data)), bytes.NewReader(damaged)); err == nil ||
+			!strings.Contains(err.Error(), "damaged") {
 			t.Errorf("byte %d flipped: %v", at, err)
 		}
 	}

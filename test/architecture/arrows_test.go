@@ -33,8 +33,8 @@ type packageRule struct {
 	imports string // separated by spaces; all of them on lines above
 }
 
-// packages are all internal packages, and those at the top level with a slash in front, from the bottom up: a package imports only what its line names, and a
-// line names only packages above it, so that there are no cycles.
+// packages are all internal packages, and those at the top level with a slash in front, from the bottom up: a package
+// imports only what its line names, and a line names only packages above it, so that there are no cycles.
 var packages = []packageRule{
 	{"fault", pure, ""},
 	{"text", pure, ""},
@@ -51,38 +51,66 @@ var packages = []packageRule{
 	{"data/labeling", pure, ""},
 	{"snapshot", pure, "signal"},
 	{"partition", pure, ""},
-	{"kernel", pure, "data/dataset data/labeling fault kernel/hugepage numeric/choose numeric/elementary parallel partition text"},
+	{"kernel", pure, "data/dataset data/labeling fault kernel/hugepage numeric/choose numeric/elementary parallel " +
+		"partition text"},
 	{"numeric/neighbor", pure, "data/dataset fault kernel numeric/choose numeric/elementary parallel text"},
 	{"numeric/eigen", pure, "fault numeric/choose parallel partition snapshot"},
 	{"numeric/metric", pure, "fault numeric/eigen numeric/elementary text"},
-	{"numeric/vector", pure, "data/dataset data/labeling fault kernel numeric/elementary numeric/metric parallel partition"},
+	{"numeric/vector", pure, "data/dataset data/labeling fault kernel numeric/elementary numeric/metric " +
+		"parallel partition"},
 	{"data/evaluate", pure, "fault numeric/choose numeric/elementary"},
 	{"inference", pure, "fault numeric/choose numeric/connected numeric/elementary text"},
 	{"clustering/multilevel", pure, "data/dataset numeric/choose parallel snapshot"},
 	{"clustering/catalog", pure, "text"},
 	{"render/profile", pure, "data/dataset data/evaluate numeric/choose numeric/metric"},
-	{"clustering/mixture", pure, "data/constraint data/dataset fault numeric/choose numeric/eigen numeric/elementary parallel"},
+	{"clustering/mixture", pure,
+		"data/constraint data/dataset fault numeric/choose numeric/eigen numeric/elementary parallel"},
 	{"clustering/forest", pure, "data/dataset numeric/choose parallel"},
 	{"clustering/model", pure, "clustering/forest clustering/mixture data/dataset kernel numeric/metric"},
-	{"clustering", pure, "clustering/catalog clustering/model data/constraint data/dataset data/evaluate data/labeling fault inference kernel numeric/choose numeric/metric numeric/neighbor parallel partition snapshot text"},
+	{"clustering", pure, "clustering/catalog clustering/model data/constraint data/dataset data/evaluate " +
+		"data/labeling fault inference kernel numeric/choose numeric/metric numeric/neighbor parallel partition " +
+		"snapshot text"},
 	{"clustering/knn", pure, "clustering data/dataset fault numeric/neighbor snapshot"},
 	{"clustering/coloring", pure, "numeric/choose numeric/connected"},
-	{"clustering/kmeans", pure, "clustering clustering/catalog clustering/coloring clustering/model data/constraint data/dataset data/labeling fault inference numeric/choose numeric/metric numeric/vector parallel partition snapshot text"},
-	{"clustering/predict", pure, "clustering clustering/kmeans clustering/model data/dataset fault kernel numeric/choose numeric/vector partition"},
+	{"clustering/kmeans", pure, "clustering clustering/catalog clustering/coloring clustering/model data/constraint " +
+		"data/dataset data/labeling fault inference numeric/choose numeric/metric numeric/vector parallel partition " +
+		"snapshot text"},
+	{"clustering/predict", pure,
+		"clustering clustering/kmeans clustering/model data/dataset fault kernel numeric/choose numeric/vector " +
+			"partition"},
 	{"clustering/component", pure, "data/constraint data/dataset"},
 	{"clustering/embedding", pure, "clustering clustering/kmeans data/dataset numeric/eigen parallel partition"},
 	{"clustering/heldout", pure, "clustering data/constraint data/evaluate numeric/choose"},
 	{"clustering/enforce", pure, "clustering/coloring data/constraint"},
 	{"clustering/discriminant", pure, "data/dataset fault kernel numeric/choose numeric/eigen numeric/metric"},
-	{"clustering/span", pure, "clustering clustering/embedding clustering/kmeans data/constraint data/dataset inference numeric/choose numeric/eigen numeric/elementary parallel"},
-	{"clustering/kernelkmeans", pure, "clustering clustering/catalog clustering/component clustering/embedding clustering/multilevel data/constraint data/dataset data/labeling fault kernel numeric/choose numeric/eigen numeric/metric parallel partition snapshot text"},
-	{"clustering/landmark", pure, "clustering clustering/kernelkmeans clustering/kmeans clustering/model data/dataset data/evaluate fault kernel numeric/choose numeric/eigen numeric/metric numeric/vector parallel partition snapshot"},
-	{"planning", pure, "clustering clustering/catalog clustering/landmark clustering/multilevel data/dataset fault kernel numeric/eigen numeric/neighbor numeric/vector partition text"},
-	{"clustering/spectral", pure, "clustering clustering/catalog clustering/component clustering/embedding clustering/kernelkmeans clustering/span data/constraint data/dataset fault kernel numeric/choose numeric/connected numeric/eigen numeric/elementary numeric/metric parallel partition snapshot text"},
-	{"clustering/auto", pure, "clustering clustering/catalog clustering/component clustering/discriminant clustering/embedding clustering/enforce clustering/forest clustering/heldout clustering/kernelkmeans clustering/kmeans clustering/knn clustering/mixture clustering/model clustering/multilevel clustering/span data/constraint data/dataset fault kernel numeric/choose numeric/eigen numeric/metric numeric/neighbor numeric/vector parallel partition planning snapshot text"},
-	{"clustering/krange", pure, "clustering clustering/auto clustering/heldout data/constraint data/dataset data/evaluate fault kernel numeric/choose numeric/eigen numeric/metric parallel partition planning snapshot text"},
-	{"clustering/local", pure, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/spectral data/dataset numeric/neighbor parallel"},
-	{"clustering/comparison", pure, "clustering clustering/auto clustering/heldout clustering/local clustering/spectral data/dataset"},
+	{"clustering/span", pure, "clustering clustering/embedding clustering/kmeans data/constraint data/dataset " +
+		"inference numeric/choose numeric/eigen numeric/elementary parallel"},
+	{"clustering/kernelkmeans", pure,
+		"clustering clustering/catalog clustering/component clustering/embedding clustering/multilevel " +
+			"data/constraint data/dataset data/labeling fault kernel numeric/choose numeric/eigen numeric/metric " +
+			"parallel partition snapshot text"},
+	{"clustering/landmark", pure,
+		"clustering clustering/kernelkmeans clustering/kmeans clustering/model data/dataset data/evaluate fault " +
+			"kernel numeric/choose numeric/eigen numeric/metric numeric/vector parallel partition snapshot"},
+	{"planning", pure, "clustering clustering/catalog clustering/landmark clustering/multilevel data/dataset fault " +
+		"kernel numeric/eigen numeric/neighbor numeric/vector partition text"},
+	{"clustering/spectral", pure,
+		"clustering clustering/catalog clustering/component clustering/embedding clustering/kernelkmeans " +
+			"clustering/span data/constraint data/dataset fault kernel numeric/choose numeric/connected " +
+			"numeric/eigen numeric/elementary numeric/metric parallel partition snapshot text"},
+	{"clustering/auto", pure, "clustering clustering/catalog clustering/component clustering/discriminant " +
+		"clustering/embedding clustering/enforce clustering/forest clustering/heldout clustering/kernelkmeans " +
+		"clustering/kmeans clustering/knn clustering/mixture clustering/model clustering/multilevel clustering/span " +
+		"data/constraint data/dataset fault kernel numeric/choose numeric/eigen numeric/metric numeric/neighbor " +
+		"numeric/vector parallel partition planning snapshot text"},
+	{"clustering/krange", pure, "clustering clustering/auto clustering/heldout data/constraint data/dataset " +
+		"data/evaluate fault kernel numeric/choose numeric/eigen numeric/metric parallel partition planning " +
+		"snapshot text"},
+	{"clustering/local", pure,
+		"clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn " +
+			"clustering/krange clustering/landmark clustering/spectral data/dataset numeric/neighbor parallel"},
+	{"clustering/comparison", pure,
+		"clustering clustering/auto clustering/heldout clustering/local clustering/spectral data/dataset"},
 	{"data/table", pure, "data/constraint fault numeric/choose parallel text"},
 	{"data/recipe", pure, "data/dataset data/table fault numeric/choose parallel text"},
 	{"data/synth", pure, "data/constraint data/dataset fault"},
@@ -93,8 +121,10 @@ var packages = []packageRule{
 	{"format/columnar", io, "data/table fault format/scan parallel"},
 	{"format/array", io, "data/dataset fault format/scan parallel text"},
 	{"format/graph", io, "data/dataset format/array format/scan text"},
-	{"format", io, "data/constraint data/dataset data/segment data/table fault format/array format/columnar format/csv format/graph format/scan text"},
-	{"render/picture", io, "data/constraint data/dataset numeric/choose numeric/connected numeric/eigen numeric/elementary render/profile text"},
+	{"format", io, "data/constraint data/dataset data/segment data/table fault format/array format/columnar " +
+		"format/csv format/graph format/scan text"},
+	{"render/picture", io, "data/constraint data/dataset numeric/choose numeric/connected numeric/eigen " +
+		"numeric/elementary render/profile text"},
 	{"render/page", io, "render/picture text"},
 	{"observe", io, "fault"},
 	{"security/reload", io, "fault"},
@@ -103,14 +133,17 @@ var packages = []packageRule{
 	{"store/seal", pure, "fault"},
 	{"store", io, "fault observe security/credentials store/seal text"},
 	{"objects", io, "fault security/identity"},
-	{"objects/ranged", io, "dial fault security/redact"}, // workers read objects without linking the clients of object stores
+	// workers read objects without linking the clients of object stores
+	{"objects/ranged", io, "dial fault security/redact"},
 	{"objects/buckets", io, "fault objects"},
 
 	{"security/access", io, "fault security/credentials security/identity security/reload"},
 	{"security/certs", io, "fault security/access security/credentials security/identity"},
 	{"security/audit", io, "fault"},
 
-	{"wire", api, "clustering clustering/auto clustering/catalog clustering/forest clustering/kernelkmeans clustering/kmeans clustering/mixture clustering/model clustering/spectral data/constraint data/dataset data/evaluate data/labeling data/recipe data/table fault kernel numeric/metric numeric/vector planning text"},
+	{"wire", api, "clustering clustering/auto clustering/catalog clustering/forest clustering/kernelkmeans " +
+		"clustering/kmeans clustering/mixture clustering/model clustering/spectral data/constraint data/dataset " +
+		"data/evaluate data/labeling data/recipe data/table fault kernel numeric/metric numeric/vector planning text"},
 	{"wire/supervision", api, "data/constraint data/table fault text wire"},
 	{"wire/reading", api, "fault format/csv"},
 	{"fleet/outbox", io, "fault signal"},
@@ -118,36 +151,72 @@ var packages = []packageRule{
 	{"fleet/delivery", api, "fault fleet/delivery/tree signal wire"},
 	{"fleet/pace", io, "partition"},
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
-	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault fleet/check fleet/delivery fleet/outbox fleet/pace kernel numeric/vector objects/ranged observe partition planning security/identity signal text wire"},
+	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault " +
+		"fleet/check fleet/delivery fleet/outbox fleet/pace kernel numeric/vector objects/ranged observe partition " +
+		"planning security/identity signal text wire"},
 
 	{"coordinator/queue", api, "fault text"},
 	{"coordinator/records", api, "dial fault signal store store/seal text wire"},
 	{"coordinator/backup", api, "coordinator/records fault store text"},
-	{"coordinator/datasets", api, "coordinator/queue coordinator/records data/dataset data/table fault security/identity store text wire"},
+	{"coordinator/datasets", api,
+		"coordinator/queue coordinator/records data/dataset data/table fault security/identity store text wire"},
 	{"coordinator/events", api, "coordinator/records dial fault signal store"},
-	{"coordinator/gate", api, "coordinator/queue fault observe security/access security/audit security/credentials security/identity security/redact wire"},
-	{"coordinator/httpapi", api, "coordinator/queue data/dataset data/table dial fault format format/scan observe wire"},
+	{"coordinator/gate", api, "coordinator/queue fault observe security/access security/audit security/credentials " +
+		"security/identity security/redact wire"},
+	{"coordinator/httpapi", api,
+		"coordinator/queue data/dataset data/table dial fault format format/scan observe wire"},
 	{"coordinator/webhook", api, "coordinator/records dial fault security/redact store"},
-	{"coordinator/imports", api, "coordinator/datasets coordinator/records data/table fault fleet format objects objects/buckets security/identity signal store text wire wire/reading"},
-	{"coordinator/runner", api, "clustering clustering/auto clustering/comparison clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral coordinator/datasets coordinator/records data/dataset data/recipe data/table fault fleet kernel numeric/metric numeric/neighbor planning snapshot store text wire wire/supervision"},
-	{"coordinator/results", api, "clustering clustering/kernelkmeans clustering/knn clustering/model clustering/predict coordinator/datasets coordinator/queue coordinator/records coordinator/runner data/dataset data/evaluate data/recipe data/table fault fleet planning store wire"},
-	{"coordinator/jobs", api, "clustering clustering/comparison coordinator/datasets coordinator/events coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook data/dataset dial fault fleet kernel observe partition planning security/identity signal snapshot store wire"},
-	{"coordinator/api", api, "clustering coordinator/backup coordinator/datasets coordinator/gate coordinator/imports coordinator/jobs coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook data/dataset fault fleet observe security/identity store text wire"},
-	{"coordinator", api, "coordinator/api coordinator/backup coordinator/datasets coordinator/gate coordinator/httpapi coordinator/imports coordinator/jobs coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook data/dataset data/recipe dial fault fleet observe planning security/access security/credentials signal store text wire"},
+	{"coordinator/imports", api, "coordinator/datasets coordinator/records data/table fault fleet format objects " +
+		"objects/buckets security/identity signal store text wire wire/reading"},
+	{"coordinator/runner", api,
+		"clustering clustering/auto clustering/comparison clustering/embedding clustering/kernelkmeans " +
+			"clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local " +
+			"clustering/spectral coordinator/datasets coordinator/records data/dataset data/recipe data/table fault " +
+			"fleet kernel numeric/metric numeric/neighbor planning snapshot store text wire wire/supervision"},
+	{"coordinator/results", api,
+		"clustering clustering/kernelkmeans clustering/knn clustering/model clustering/predict coordinator/datasets " +
+			"coordinator/queue coordinator/records coordinator/runner data/dataset data/evaluate data/recipe " +
+			"data/table fault fleet planning store wire"},
+	{"coordinator/jobs", api, "clustering clustering/comparison coordinator/datasets coordinator/events " +
+		"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook " +
+		"data/dataset dial fault fleet kernel observe partition planning security/identity signal snapshot store wire"},
+	{"coordinator/api", api,
+		"clustering coordinator/backup coordinator/datasets coordinator/gate coordinator/imports coordinator/jobs " +
+			"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook " +
+			"data/dataset fault fleet observe security/identity store text wire"},
+	{"coordinator", api, "coordinator/api coordinator/backup coordinator/datasets coordinator/gate " +
+		"coordinator/httpapi coordinator/imports coordinator/jobs coordinator/queue coordinator/records " +
+		"coordinator/results coordinator/runner coordinator/webhook data/dataset data/recipe dial fault fleet " +
+		"observe planning security/access security/credentials signal store text wire"},
 
-	{"worker/exchange", api, "dial fault objects/ranged security/credentials security/redact signal store/seal text wire"},
-	{"worker", api, "data/dataset data/labeling data/table dial fault format kernel numeric/neighbor numeric/vector objects/ranged observe parallel partition planning security/credentials signal text wire wire/reading worker/exchange"},
+	{"worker/exchange", api,
+		"dial fault objects/ranged security/credentials security/redact signal store/seal text wire"},
+	{"worker", api, "data/dataset data/labeling data/table dial fault format kernel numeric/neighbor numeric/vector " +
+		"objects/ranged observe parallel partition planning security/credentials signal text wire wire/reading " +
+		"worker/exchange"},
 
 	{"/client", api, "data/dataset dial fault security/credentials wire"}, // public, at the top level
 
-	{"cli/shell", io, "clustering/catalog fault security/redact text wire"}, // what all three programs share, without linking either half
+	// what all three programs share, without linking either half
+	{"cli/shell", io, "clustering/catalog fault security/redact text wire"},
 
-	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format numeric/choose objects text wire wire/reading wire/supervision"},
-	{"cli/client", api, "/client cli/shell clustering clustering/model coordinator data/dataset data/table dial fault numeric/choose objects security/credentials wire worker"},
+	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset " +
+		"data/evaluate data/recipe data/synth data/table fault format numeric/choose objects text wire wire/reading " +
+		"wire/supervision"},
+	{"cli/client", api, "/client cli/shell clustering clustering/model coordinator data/dataset data/table dial " +
+		"fault numeric/choose objects security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
-	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest clustering/mixture clustering/model data/constraint data/dataset data/evaluate data/table fault format numeric/choose numeric/metric render/explain render/profile text wire"},
-	{"cli/resultpage", api, "cli/client cli/jobflags cli/report cli/shell clustering data/constraint data/dataset data/evaluate data/table kernel numeric/choose numeric/metric render/explain render/page render/picture render/profile text wire"},
-	{"cli", api, "cli/client cli/jobflags cli/report cli/resultpage cli/shell clustering clustering/catalog clustering/knn clustering/model clustering/predict coordinator coordinator/backup coordinator/imports data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format numeric/choose objects observe render/explain security/access security/certs security/credentials security/identity security/redact store text wire worker"},
+	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest " +
+		"clustering/mixture clustering/model data/constraint data/dataset data/evaluate data/table fault format " +
+		"numeric/choose numeric/metric render/explain render/profile text wire"},
+	{"cli/resultpage", api, "cli/client cli/jobflags cli/report cli/shell clustering data/constraint data/dataset " +
+		"data/evaluate data/table kernel numeric/choose numeric/metric render/explain render/page render/picture " +
+		"render/profile text wire"},
+	{"cli", api, "cli/client cli/jobflags cli/report cli/resultpage cli/shell clustering clustering/catalog " +
+		"clustering/knn clustering/model clustering/predict coordinator coordinator/backup coordinator/imports " +
+		"data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format " +
+		"numeric/choose objects observe render/explain security/access security/certs security/credentials " +
+		"security/identity security/redact store text wire worker"},
 }
 
 // commands are the internal packages that a main may import: it reads flags and calls Run.
@@ -284,14 +353,16 @@ func exportedInternals(f goFile) (problems []string) {
 	}
 	check := func(node ast.Node) {
 		ast.Inspect(node, func(n ast.Node) bool {
-			if field, is := n.(*ast.Field); is && len(field.Names) > 0 && !slices.ContainsFunc(field.Names, (*ast.Ident).IsExported) {
+			if field, is := n.(*ast.Field); is && len(field.Names) > 0 &&
+				!slices.ContainsFunc(field.Names, (*ast.Ident).IsExported) {
 				if _, isStruct := node.(*ast.StructType); isStruct {
 					return false // a field that nobody else sees
 				}
 			}
 			if selector, is := n.(*ast.SelectorExpr); is {
 				if x, is := selector.X.(*ast.Ident); is && names[x.Name] {
-					problems = append(problems, fmt.Sprintf("line %d: the public package exports %s.%s", f.line(selector.Pos()), x.Name, selector.Sel.Name))
+					problems = append(problems, fmt.Sprintf("line %d: the public package exports %s.%s",
+						f.line(selector.Pos()), x.Name, selector.Sel.Name))
 				}
 			}
 			return true
@@ -391,22 +462,31 @@ func TestImportProblems(t *testing.T) {
 		{"downward", "internal/kernel/a.go", `import "` + internal + `data/dataset"`, ""},
 		{"upward", "internal/data/dataset/a.go", `import "` + internal + `kernel"`, "data/dataset may not import"},
 		{"sideways", "internal/store/a.go", `import "` + internal + `format"`, "store may not import"},
-		{"an internal type in public", "client/a.go", `import "` + internal + `fault"` + "\nfunc Explain(f *fault.Error) {}", "the public package exports fault.Error"},
-		{"an internal type in a public field", "client/a.go", `import "` + internal + `fault"` + "\ntype E struct { F *fault.Error }", "the public package exports fault.Error"},
-		{"an internal type in a private field", "client/a.go", `import "` + internal + `fault"` + "\ntype E struct { f *fault.Error }", ""},
-		{"an internal type in a private function", "client/a.go", `import "` + internal + `fault"` + "\nfunc explain(f *fault.Error) {}", ""},
-		{"a coordinator as a client", "internal/coordinator/a.go", `import "` + module + `/client"`, "coordinator may not import"},
+		{"an internal type in public", "client/a.go",
+			`import "` + internal + `fault"` + "\nfunc Explain(f *fault.Error) {}",
+			"the public package exports fault.Error"},
+		{"an internal type in a public field", "client/a.go",
+			`import "` + internal + `fault"` + "\ntype E struct { F *fault.Error }",
+			"the public package exports fault.Error"},
+		{"an internal type in a private field", "client/a.go",
+			`import "` + internal + `fault"` + "\ntype E struct { f *fault.Error }", ""},
+		{"an internal type in a private function", "client/a.go",
+			`import "` + internal + `fault"` + "\nfunc explain(f *fault.Error) {}", ""},
+		{"a coordinator as a client", "internal/coordinator/a.go", `import "` + module + `/client"`,
+			"coordinator may not import"},
 		{"upward in a test", "internal/data/dataset/a_test.go", `import "` + internal + `kernel"`, ""},
 		{"unknown package", "internal/novel/a.go", "", "add a line"},
 		{"unknown subpackage", "internal/kernel/fast/a.go", "", "add a line"},
-		{"test helper in the product", "internal/cli/a.go", `import "` + module + `/test/clustertest"`, "cli may not import"},
+		{"test helper in the product", "internal/cli/a.go", `import "` + module + `/test/clustertest"`,
+			"cli may not import"},
 		{"test helper in a test", "internal/cli/a_test.go", `import "` + module + `/test/clustertest"`, ""},
 		{"test helper itself", "test/clustertest/a.go", `import "` + internal + `cli"`, ""},
 		{"main", "cmd/worker/main.go", `import "` + internal + `worker"`, ""},
 		{"main going deep", "cmd/worker/main.go", `import "` + internal + `kernel"`, "a main may not import"},
 		{"generated code in wire", "internal/wire/a.go", `import "` + generated + `cleave/v1"`, ""},
 		{"generated code in store", "internal/store/a.go", `import "` + generated + `cleave/v1"`, "generated code"},
-		{"generated code in a pure package", "internal/kernel/a.go", `import "` + generated + `cleave/v1"`, "generated code"},
+		{"generated code in a pure package", "internal/kernel/a.go", `import "` + generated + `cleave/v1"`,
+			"generated code"},
 		{"clock", "internal/kernel/a.go", `import "time"`, "is pure"},
 		{"network", "internal/kernel/a.go", `import "net/http"`, "is pure"},
 		{"clock in an IO package", "internal/store/a.go", `import "time"`, ""},
@@ -414,9 +494,12 @@ func TestImportProblems(t *testing.T) {
 		{"gRPC", "internal/kernel/a.go", `import "google.golang.org/grpc/codes"`, "is pure"},
 		{"matrices", "internal/numeric/eigen/a.go", `import "gonum.org/v1/gonum/mat"`, ""},
 		{"standard mathematics", "internal/kernel/a.go", `import "math/bits"`, ""},
-		{"seeded source", "internal/data/synth/a.go", "import \"math/rand/v2\"\nvar r = rand.New(rand.NewPCG(1, 2))", ""},
-		{"global source", "internal/data/synth/a.go", "import \"math/rand/v2\"\nvar x = rand.Float64()", "global source"},
-		{"renamed global source", "internal/data/synth/a.go", "import r \"math/rand\"\nvar x = r.Intn(3)", "global source"},
+		{"seeded source", "internal/data/synth/a.go", "import \"math/rand/v2\"\nvar r = rand.New(rand.NewPCG(1, 2))",
+			""},
+		{"global source", "internal/data/synth/a.go", "import \"math/rand/v2\"\nvar x = rand.Float64()",
+			"global source"},
+		{"renamed global source", "internal/data/synth/a.go", "import r \"math/rand\"\nvar x = r.Intn(3)",
+			"global source"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := importProblems(parse(t, c.path, "package p\n"+c.source))

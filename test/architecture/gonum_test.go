@@ -30,12 +30,16 @@ import (
 // math.Exp or math.Log, such as Cholesky.Det, Cholesky.LogDet and the distributions of stat/distuv, because the Go
 // runtime picks an implementation by the processor. Use numeric/elementary instead.
 var gonumCalls = map[string]func(o *operands) []float64{
-	"mat.Col": nil, "mat.DenseCopyOf": nil, "mat.Max": nil, "mat.Min": nil, "mat.NewDense": nil, "mat.NewDiagDense": nil,
-	"mat.NewSymDense": nil, "mat.NewTriDense": nil, "mat.NewVecDense": nil, "mat.Dense.At": nil, "mat.Dense.Dims": nil, "mat.Dense.RawMatrix": nil,
+	"mat.Col": nil, "mat.DenseCopyOf": nil, "mat.Max": nil, "mat.Min": nil, "mat.NewDense": nil,
+	"mat.NewDiagDense": nil,
+	"mat.NewSymDense":  nil, "mat.NewTriDense": nil, "mat.NewVecDense": nil, "mat.Dense.At": nil, "mat.Dense.Dims": nil,
+	"mat.Dense.RawMatrix":  nil,
 	"mat.Dense.RawRowView": nil, "mat.Dense.Set": nil, "mat.Dense.SetCol": nil, "mat.Dense.SetRow": nil,
 	"mat.Dense.Slice": nil, "mat.Dense.T": nil, "mat.SymDense.At": nil, "mat.SymDense.CopySym": nil,
-	"mat.SymDense.RawSymmetric": nil, "mat.SymDense.SetSym": nil, "mat.SymDense.SymmetricDim": nil, "mat.TriDense.At": nil,
-	"mat.TriDense.RawTriangular": nil, "mat.TriDense.SetTri": nil, "mat.TriDense.SliceTri": nil, "mat.TriDense.T": nil, "mat.VecDense.RawVector": nil,
+	"mat.SymDense.RawSymmetric": nil, "mat.SymDense.SetSym": nil, "mat.SymDense.SymmetricDim": nil,
+	"mat.TriDense.At":            nil,
+	"mat.TriDense.RawTriangular": nil, "mat.TriDense.SetTri": nil, "mat.TriDense.SliceTri": nil, "mat.TriDense.T": nil,
+	"mat.VecDense.RawVector": nil,
 
 	"mat.Dense.Mul": func(o *operands) []float64 {
 		n := o.n
@@ -43,7 +47,8 @@ var gonumCalls = map[string]func(o *operands) []float64{
 		all := []float64(nil)
 		for _, pair := range [][2]mat.Matrix{
 			{o.dense(n, n), o.dense(n, n)}, {o.dense(n, n).T(), o.dense(n, n)}, {o.dense(n, n), o.dense(n, n).T()},
-			{o.positive(), o.dense(n, n)}, {o.dense(n, n), o.lower().T()}, {o.dense(n, n), mat.NewDiagDense(n, o.values(n))},
+			{o.positive(), o.dense(n, n)}, {o.dense(n, n), o.lower().T()},
+			{o.dense(n, n), mat.NewDiagDense(n, o.values(n))},
 		} {
 			products.Mul(pair[0], pair[1])
 			all = append(all, products.RawMatrix().Data...)

@@ -62,7 +62,8 @@ func TestTheAnswersOfEveryAlgorithm(t *testing.T) {
 		case !recording:
 			t.Errorf("%s: cleave run %s\nanswers  %s\nrecorded %s", name, options, got, want)
 		case kept && want != "":
-			t.Fatalf("%s: the answer changes from %s to %s: increase clustering.Revision, so that no job that is running during an upgrade mixes both", name, want, got)
+			t.Fatalf("%s: the answer changes from %s to %s: increase clustering.Revision, so that no job that is "+
+				"running during an upgrade mixes both", name, want, got)
 		}
 	}
 	if os.Getenv(recordAnswers) != "" {
@@ -90,7 +91,8 @@ func answer(t *testing.T, dir, name string, options []string) string {
 		t.Fatal(err)
 	}
 	hash := sha256.New()
-	for _, file := range []string{"labels.csv", "centroids.csv", "metric.csv", "units.csv", "mixture.csv", "landmarks.csv", "projection.csv", "forest.csv", "embedding.csv"} {
+	for _, file := range []string{"labels.csv", "centroids.csv", "metric.csv", "units.csv", "mixture.csv",
+		"landmarks.csv", "projection.csv", "forest.csv", "embedding.csv"} {
 		if text, err := os.ReadFile(filepath.Join(out, file)); err == nil {
 			if file == "labels.csv" {
 				text = withoutScores(text)
@@ -172,7 +174,8 @@ func makeAnswerData(t *testing.T, dir string) {
 	for i := range 300 {
 		fmt.Fprintf(&weights, "%d,%.3f\n", i, 0.5+rng.Float64())
 		fmt.Fprintf(&start, "%d,%d\n", i, rng.IntN(3))
-		fmt.Fprintf(&positive, "%.4f,%.4f,%.4f\n", rng.ExpFloat64()+float64(i%3), rng.ExpFloat64(), rng.ExpFloat64()+float64(i%2))
+		fmt.Fprintf(&positive, "%.4f,%.4f,%.4f\n", rng.ExpFloat64()+float64(i%3), rng.ExpFloat64(),
+			rng.ExpFloat64()+float64(i%2))
 		if i%7 == 0 {
 			fmt.Fprintf(&known, "%d,%d\n", i, i%3)
 		}

@@ -17,7 +17,8 @@ import (
 )
 
 func autoJob(data dataset.Dataset, k uint32, supervision *cleavev1.Supervision) *workload {
-	return newWorkload(data, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: k}, Seed: 3, Supervision: supervision, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}})
+	return newWorkload(data, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: k}, Seed: 3, Supervision: supervision,
+		Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}})
 }
 
 // inFewFolds tries each way of auto a few times only: what takes long on a graph is the number of cuts, not its size.
@@ -48,13 +49,19 @@ var autoJobs = sync.OnceValue(func() map[string]*workload {
 	named := autoJob(moons, 2, &cleavev1.Supervision{Constraints: linked.constraints})
 	named.spec.Algorithm = &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}
 	return map[string]*workload{
-		namedJob:                     named,
-		"points":                     autoJob(gaussians(200, 4, 5, 3), 5, nil),
-		"points with constraints":    inFewFolds(autoJob(moons, 2, &cleavev1.Supervision{Constraints: linked.constraints})),
-		"points with seeds":          autoJob(moons, 2, &cleavev1.Supervision{Seeds: wire.InlineTable(tabletest.Seeds(seeds))}),
-		"a graph with constraints":   inFewFolds(autoJob(blocks.data, 2, &cleavev1.Supervision{Constraints: blocks.constraints})),
-		"sparse points":              autoJob(positive(gaussians(200, 6, 4, 4)), 4, nil),
-		"a kernel matrix and a pair": autoJob(kernel, 4, &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints([]constraint.Constraint{{I: 0, J: 1, Kind: constraint.CannotLink}}))}),
+		namedJob: named,
+		"points": autoJob(gaussians(200, 4, 5, 3), 5, nil),
+		"points with constraints": inFewFolds(autoJob(moons, 2,
+			&cleavev1.Supervision{Constraints: linked.constraints})),
+		"points with seeds": autoJob(moons, 2,
+			&cleavev1.Supervision{Seeds: wire.InlineTable(tabletest.Seeds(seeds))}),
+		"a graph with constraints": inFewFolds(autoJob(blocks.data, 2,
+			&cleavev1.Supervision{Constraints: blocks.constraints})),
+		"sparse points": autoJob(positive(gaussians(200, 6, 4, 4)), 4, nil),
+		"a kernel matrix and a pair": autoJob(kernel, 4,
+			&cleavev1.Supervision{
+				Constraints: wire.InlineTable(
+					tabletest.Constraints([]constraint.Constraint{{I: 0, J: 1, Kind: constraint.CannotLink}}))}),
 	}
 })
 
@@ -88,10 +95,13 @@ func TestAutoHasTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			what := fmt.Sprintf("%s, %d workers", name, workers)
 			load.finish(t, what, watches[name])
 			outcome := c.Outcome(watches[name].job)
-			if outcome.Result.GetPlan().GetWorkers() != uint32(workers) || (outcome.Result.GetChoice().GetReason() == "") != (name == namedJob) {
-				t.Errorf("%s: the plan is %v, the choice %v", what, outcome.Result.GetPlan(), outcome.Result.GetChoice())
+			if outcome.Result.GetPlan().GetWorkers() != uint32(workers) ||
+				(outcome.Result.GetChoice().GetReason() == "") != (name == namedJob) {
+				t.Errorf("%s: the plan is %v, the choice %v", what, outcome.Result.GetPlan(),
+					outcome.Result.GetChoice())
 			}
-			if warnings := outcome.Result.GetWarnings(); name == namedJob && (len(warnings) != 1 || warnings[0].GetReason() != "DEFAULT_IS_BETTER") {
+			if warnings := outcome.Result.GetWarnings(); name == namedJob &&
+				(len(warnings) != 1 || warnings[0].GetReason() != "DEFAULT_IS_BETTER") {
 				t.Errorf("%s: %v", what, warnings)
 			}
 			if workers == 1 {

@@ -10,15 +10,16 @@ import (
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
-// A backup is taken while a job runs, and restored into an empty directory: the running job goes on there, to the outcome and the events
-// of an undisturbed run, and what had ended is there.
+// A backup is taken while a job runs, and restored into an empty directory: the running job goes on there, to the
+// outcome and the events of an undisturbed run, and what had ended is there.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	load := longPoints()
 	c := StartCoordinator(t, Options{Args: []string{"--snapshot-interval", "50ms"}})
 	worker := StartWorker(t, c, "w0")
 	c.AwaitWorkers(1)
-	data, out := filepath.Join(t.TempDir(), "data.csv"), t.TempDir()
+	data := filepath.Join(t.TempDir(), "data.csv")
+	out := t.TempDir()
 	if err := os.WriteFile(data, []byte("0,0\n0,1\n9,9\n9,8\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -29,11 +30,13 @@ func TestBackupAndRestore(t *testing.T) {
 	job, w := load.run(c)
 	Eventually(t, "a snapshot is stored", func() (bool, string) { return len(c.snapshots(job)) > 0, "there is none" })
 	file := filepath.Join(out, "backup.tar")
-	if r := Cleave(t, "backup", "--server", c.Addr, "--out", file); r.ExitCode != 0 || !strings.Contains(r.Stdout, "coordinator --restore") {
+	if r := Cleave(t, "backup", "--server", c.Addr, "--out", file); r.ExitCode != 0 ||
+		!strings.Contains(r.Stdout, "coordinator --restore") {
 		t.Fatalf("%+v", r)
 	}
 	w.StillRunning()
-	if r := Cleave(t, "backup", "--server", c.Addr, "--out", file); r.ExitCode != 2 || !strings.Contains(r.Stderr, "already exists") {
+	if r := Cleave(t, "backup", "--server", c.Addr, "--out", file); r.ExitCode != 2 ||
+		!strings.Contains(r.Stderr, "already exists") {
 		t.Errorf("a second backup into the same file: %+v", r)
 	}
 	left, err := filepath.Glob(filepath.Join(out, ".*"))
@@ -55,7 +58,8 @@ func TestBackupAndRestore(t *testing.T) {
 	if !strings.Contains(restored.Stderr(), "the job resumes from a snapshot") {
 		t.Error("the job started over")
 	}
-	if r := Cleave(t, append(run, "--server", restored.Addr, "--out", filepath.Join(out, "after"))...); r.ExitCode != 0 {
+	if r := Cleave(t, append(run, "--server", restored.Addr, "--out",
+		filepath.Join(out, "after"))...); r.ExitCode != 0 {
 		t.Fatal(r.Stderr)
 	}
 	before, err := os.ReadFile(filepath.Join(out, "before", "labels.csv"))
@@ -114,9 +118,11 @@ func TestRestoreIntoEtcdAndAnObjectStore(t *testing.T) {
 	}
 	c.Kill()
 
-	etcd, objects := StartEtcd(t, 1).Store(), StartObjectStore(t).Options()
+	etcd := StartEtcd(t, 1).Store()
+	objects := StartObjectStore(t).Options()
 	options := func(store, prefix string, args ...string) Options {
-		return Options{Args: append([]string{"--store", store, "--lease", testLease, "--blobs", objects.Args[1] + prefix}, args...)}
+		return Options{Args: append([]string{"--store", store, "--lease", testLease, "--blobs",
+			objects.Args[1] + prefix}, args...)}
 	}
 	restored := StartCoordinator(t, options(etcd, "", "--restore", file))
 	next := StartCoordinator(t, options(etcd, ""))
@@ -133,9 +139,11 @@ func TestRestoreIntoEtcdAndAnObjectStore(t *testing.T) {
 		"the state store already has entries": options(etcd, "&prefix=empty/", "--restore", file),
 		"the blob store already has":          options(StartEtcd(t, 1).Store(), "", "--restore", file),
 	} {
-		refused := start(t, "coordinator", Build(t).Coordinator, append([]string{"--listen", "127.0.0.1:0", "--data-dir", t.TempDir()}, o.Args...)...)
+		refused := start(t, "coordinator", Build(t).Coordinator,
+			append([]string{"--listen", "127.0.0.1:0", "--data-dir", t.TempDir()}, o.Args...)...)
 		if code := refused.ExitCode(); code == 0 || !strings.Contains(refused.Stderr(), reason) {
-			t.Errorf("a restore into stores that are not empty ended with %d, want %q: %s", code, reason, refused.Stderr())
+			t.Errorf("a restore into stores that are not empty ended with %d, want %q: %s", code, reason,
+				refused.Stderr())
 		}
 	}
 }

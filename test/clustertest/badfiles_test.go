@@ -43,34 +43,48 @@ var badFiles = []struct {
 	{"an option that does not apply", good, "--data d.csv --k 2 --kernel linear --rho 1", "rho"},
 
 	{"a constraint out of range", with("c.csv", "i,j,kind\n0,4,must\n"), "--data d.csv --k 2 --constraints c.csv", "4"},
-	{"a constraint of a negative point", with("c.csv", "i,j,kind\n0,-1,must\n"), "--data d.csv --k 2 --constraints c.csv", "line 2"},
+	{"a constraint of a negative point", with("c.csv", "i,j,kind\n0,-1,must\n"),
+		"--data d.csv --k 2 --constraints c.csv", "line 2"},
 	{"a self cannot-link", with("c.csv", "i,j,kind\n1,1,cannot\n"), "--data d.csv --k 2 --constraints c.csv", "1"},
 	{"an unknown kind", with("c.csv", "i,j,kind\n0,1,perhaps\n"), "--data d.csv --k 2 --constraints c.csv", "perhaps"},
-	{"a negative constraint weight", with("c.csv", "i,j,kind,weight\n0,1,must,-2\n"), "--data d.csv --k 2 --constraints c.csv", "-2"},
+	{"a negative constraint weight", with("c.csv", "i,j,kind,weight\n0,1,must,-2\n"),
+		"--data d.csv --k 2 --constraints c.csv", "-2"},
 	{"constraints without columns", with("c.csv", "i,j\n0,1\n"), "--data d.csv --k 2 --constraints c.csv", "c.csv"},
 	{"a seed out of range", with("s.csv", "index,label\n9,0\n"), "--data d.csv --k 2 --seeds s.csv", "9"},
 	{"a seed label out of range", with("s.csv", "index,label\n0,2\n"), "--data d.csv --k 2 --seeds s.csv", "2"},
 	{"contradictory seeds", with("s.csv", "index,label\n0,0\n0,1\n"), "--data d.csv --k 2 --seeds s.csv", "0"},
-	{"a negative weight", with("w.csv", "index,weight\n0,1\n1,-1\n2,1\n3,1\n"), "--data d.csv --k 2 --weights w.csv", "-1"},
+	{"a negative weight", with("w.csv", "index,weight\n0,1\n1,-1\n2,1\n3,1\n"), "--data d.csv --k 2 --weights w.csv",
+		"-1"},
 	{"a weight out of range", with("w.csv", "index,weight\n7,1\n"), "--data d.csv --k 2 --weights w.csv", "7"},
 	{"labels of other points", with("l.csv", "index,label\n0,0\n"), "--data d.csv --k 2 --init labels:l.csv", "l.csv"},
 	{"truth of other points", with("t.csv", "index,label\n9,0\n"), "--data d.csv --k 2 --truth t.csv", "t.csv"},
 
-	{"a kernel that is not square", map[string]string{"k.csv": "1,2,3\n2,1,3\n"}, "--kernel-matrix k.csv --k 1", "square"},
+	{"a kernel that is not square", map[string]string{"k.csv": "1,2,3\n2,1,3\n"}, "--kernel-matrix k.csv --k 1",
+		"square"},
 	{"an asymmetric kernel", map[string]string{"k.csv": "1,0.5\n0.25,1\n"}, "--kernel-matrix k.csv --k 1", "0.25"},
-	{"negative affinities", map[string]string{"k.csv": "1,-1\n-1,1\n"}, "--kernel-matrix k.csv --k 1 --algorithm kernel-kmeans --objective normalized-cut", "-1"},
-	{"a graph with a negative edge", map[string]string{"g.csv": "src,dst,weight\n0,1,-1\n0,2,3\n1,2,3\n"}, "--graph g.csv --k 2 --algorithm kernel-kmeans", "-1"},
+	{"negative affinities", map[string]string{"k.csv": "1,-1\n-1,1\n"},
+		"--kernel-matrix k.csv --k 1 --algorithm kernel-kmeans --objective normalized-cut", "-1"},
+	{"a graph with a negative edge", map[string]string{"g.csv": "src,dst,weight\n0,1,-1\n0,2,3\n1,2,3\n"},
+		"--graph g.csv --k 2 --algorithm kernel-kmeans", "-1"},
 	{"an edge of three ends", map[string]string{"g.csv": "src,dst\n0,1\n0,1,2,3\n"}, "--graph g.csv --k 1", "line 3"},
-	{"an edge beyond the vertices", map[string]string{"g.csv": "src,dst\n0,9\n"}, "--graph g.csv --vertices 3 --k 1", "9"},
-	{"a vertex beyond all bounds", map[string]string{"g.csv": "src,dst\n0,99999999999\n"}, "--graph g.csv --k 1", "99999999999"},
+	{"an edge beyond the vertices", map[string]string{"g.csv": "src,dst\n0,9\n"},
+		"--graph g.csv --vertices 3 --k 1", "9"},
+	{"a vertex beyond all bounds", map[string]string{"g.csv": "src,dst\n0,99999999999\n"}, "--graph g.csv --k 1",
+		"99999999999"},
 	{"a graph without edges", map[string]string{"g.csv": "src,dst\n"}, "--graph g.csv --k 1", "g.csv"},
 
-	{"an NPY file that claims more than it has", map[string]string{"d.npy": npy("(1000000, 1000000)", 16)}, "--data d.npy --k 1", "d.npy"},
-	{"an NPY file whose size overflows", map[string]string{"d.npy": npy("(4294967296, 4294967296)", 16)}, "--data d.npy --k 1", "d.npy"},
+	{"an NPY file that claims more than it has", map[string]string{"d.npy": npy("(1000000, 1000000)", 16)},
+		"--data d.npy --k 1", "d.npy"},
+	{"an NPY file whose size overflows", map[string]string{"d.npy": npy("(4294967296, 4294967296)", 16)},
+		"--data d.npy --k 1", "d.npy"},
 	{"an NPY file with a negative size", map[string]string{"d.npy": npy("(-1, 2)", 16)}, "--data d.npy --k 1", "d.npy"},
 	{"an NPY file that is none", map[string]string{"d.npy": "hello"}, "--data d.npy --k 1", "d.npy"},
-	{"an NPY file with a NaN", map[string]string{"d.npy": npy("(1, 2)", 0) + "\x00\x00\x00\x00\x00\x00\xf0\x3f\x01\x00\x00\x00\x00\x00\xf8\x7f"}, "--data d.npy --k 1", "NaN"},
-	{"a Matrix Market file that claims more than it has", map[string]string{"g.mtx": "%%MatrixMarket matrix coordinate real symmetric\n3 3 1000000000000\n2 1 1\n"},
+	{"an NPY file with a NaN",
+		map[string]string{
+			"d.npy": npy("(1, 2)", 0) + "\x00\x00\x00\x00\x00\x00\xf0\x3f\x01\x00\x00\x00\x00\x00\xf8\x7f"},
+		"--data d.npy --k 1", "NaN"},
+	{"a Matrix Market file that claims more than it has",
+		map[string]string{"g.mtx": "%%MatrixMarket matrix coordinate real symmetric\n3 3 1000000000000\n2 1 1\n"},
 		"--graph g.mtx --k 1", "g.mtx"},
 	{"a Matrix Market file that is none", map[string]string{"g.mtx": "3 3 1\n1 2 3\n"}, "--graph g.mtx --k 1", "g.mtx"},
 }
@@ -106,9 +120,11 @@ func TestBadFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			args := append(append([]string{"run", "--quiet", "--out", "out"}, strings.Fields(bad.args)...), where.args...)
+			args := append(append([]string{"run", "--quiet", "--out", "out"}, strings.Fields(bad.args)...),
+				where.args...)
 			ran := CleaveIn(t, dir, args...)
-			if ran.ExitCode != 2 || ran.Stdout != "" || !oneSentence(ran.Stderr) || !strings.Contains(ran.Stderr, bad.says) {
+			if ran.ExitCode != 2 || ran.Stdout != "" || !oneSentence(ran.Stderr) ||
+				!strings.Contains(ran.Stderr, bad.says) {
 				t.Errorf("%s: exit code %d, %q and %q; want 2, nothing, and one sentence that contains %q",
 					what, ran.ExitCode, ran.Stdout, ran.Stderr, bad.says)
 			}
@@ -117,7 +133,8 @@ func TestBadFiles(t *testing.T) {
 			}
 		}
 	}
-	if ran := CleaveIn(t, writeGood(t), "run", "--quiet", "--data", "d.csv", "--k", "2", "--algorithm", "kernel-kmeans", "--json", "--server", c.Addr); ran.ExitCode != 0 {
+	if ran := CleaveIn(t, writeGood(t), "run", "--quiet", "--data", "d.csv", "--k", "2", "--algorithm", "kernel-kmeans",
+		"--json", "--server", c.Addr); ran.ExitCode != 0 {
 		t.Errorf("after all that, a good job fails: %s", ran.Stderr)
 	}
 }

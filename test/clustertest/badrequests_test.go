@@ -31,23 +31,34 @@ var badUploads = []struct {
 }{
 	{"nothing", nil, codes.InvalidArgument, "HEADER_MISSING", "header"},
 	{"no header", upload(values(1, 2)), codes.InvalidArgument, "HEADER_MISSING", "header"},
-	{"no form", upload(&cleavev1.DatasetHeader{}), codes.InvalidArgument, "FORM_MISSING", "points, a graph or a kernel matrix"},
-	{"NaN", upload(points(2, 3), values(1, 2, 3, 4, math.NaN(), 6)), codes.InvalidArgument, "NOT_FINITE", "row 1, column 1"},
-	{"infinity", upload(points(2, 3), values(1, 2, math.Inf(-1), 4, 5, 6)), codes.InvalidArgument, "NOT_FINITE", "row 0, column 2"},
+	{"no form", upload(&cleavev1.DatasetHeader{}), codes.InvalidArgument, "FORM_MISSING",
+		"points, a graph or a kernel matrix"},
+	{"NaN", upload(points(2, 3), values(1, 2, 3, 4, math.NaN(), 6)), codes.InvalidArgument, "NOT_FINITE",
+		"row 1, column 1"},
+	{"infinity", upload(points(2, 3), values(1, 2, math.Inf(-1), 4, 5, 6)), codes.InvalidArgument, "NOT_FINITE",
+		"row 0, column 2"},
 	{"no rows", upload(points(0, 3)), codes.InvalidArgument, "EMPTY_DATA", "without a row"},
 	{"no columns", upload(points(3, 0)), codes.InvalidArgument, "EMPTY_DATA", "0 columns"},
 	{"too few values", upload(points(2, 2), values(1, 2, 3)), codes.InvalidArgument, "TOO_FEW_VALUES", "3 values"},
-	{"too many values", upload(points(2, 2), values(1, 2, 3), values(4, 5)), codes.InvalidArgument, "TOO_MANY_VALUES", "5 values"},
-	{"a size that overflows", upload(points(1<<30, 1<<31)), codes.InvalidArgument, "SIZE_OVERFLOW", "more values than can be counted"},
+	{"too many values", upload(points(2, 2), values(1, 2, 3), values(4, 5)), codes.InvalidArgument, "TOO_MANY_VALUES",
+		"5 values"},
+	{"a size that overflows", upload(points(1<<30, 1<<31)), codes.InvalidArgument, "SIZE_OVERFLOW",
+		"more values than can be counted"},
 	{"too many rows", upload(points(1<<31, 1)), codes.InvalidArgument, "TOO_MANY_ROWS", "rows"},
 	{"more than the limit", upload(points(1<<20, 1<<20)), codes.ResourceExhausted, "DATASET_TOO_LARGE", "at most"},
-	{"an asymmetric kernel", upload(kernelOf(2), values(1, 0.5, 0.25, 1)), codes.InvalidArgument, "ASYMMETRIC_KERNEL", "0.5"},
-	{"a kernel that is not square", upload(kernelOf(2), values(1, 0, 0, 1, 0, 0)), codes.InvalidArgument, "TOO_MANY_VALUES", "2 rows of 2 columns"},
+	{"an asymmetric kernel", upload(kernelOf(2), values(1, 0.5, 0.25, 1)), codes.InvalidArgument,
+		"ASYMMETRIC_KERNEL", "0.5"},
+	{"a kernel that is not square", upload(kernelOf(2), values(1, 0, 0, 1, 0, 0)), codes.InvalidArgument,
+		"TOO_MANY_VALUES", "2 rows of 2 columns"},
 	{"an empty graph", upload(graphOf(0)), codes.InvalidArgument, "EMPTY_DATA", "no edges and no vertices"},
-	{"a vertex out of range", upload(graphOf(3), edges([]uint32{0, 1}, []uint32{1, 3})), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "1-3"},
-	{"an edge of weight NaN", upload(graphOf(3), edges([]uint32{0}, []uint32{1}, math.NaN())), codes.InvalidArgument, "NOT_FINITE", "0-1"},
-	{"edges without ends", upload(graphOf(3), edges([]uint32{0, 1}, []uint32{1})), codes.InvalidArgument, "EDGE_COUNTS_DIFFER", "2 sources, 1 targets"},
-	{"a graph of vertices without edges", upload(graphOf(1<<28), edges([]uint32{0}, []uint32{1})), codes.InvalidArgument, "TOO_FEW_EDGES", "only 1 edge"},
+	{"a vertex out of range", upload(graphOf(3), edges([]uint32{0, 1}, []uint32{1, 3})), codes.InvalidArgument,
+		"INDEX_OUT_OF_RANGE", "1-3"},
+	{"an edge of weight NaN", upload(graphOf(3), edges([]uint32{0}, []uint32{1}, math.NaN())), codes.InvalidArgument,
+		"NOT_FINITE", "0-1"},
+	{"edges without ends", upload(graphOf(3), edges([]uint32{0, 1}, []uint32{1})), codes.InvalidArgument,
+		"EDGE_COUNTS_DIFFER", "2 sources, 1 targets"},
+	{"a graph of vertices without edges", upload(graphOf(1<<28), edges([]uint32{0}, []uint32{1})),
+		codes.InvalidArgument, "TOO_FEW_EDGES", "only 1 edge"},
 }
 
 // badSpecs are jobs that must be refused, when they are created or when they run.
@@ -59,32 +70,48 @@ var badSpecs = []struct {
 	reason string
 	says   string
 }{
-	{"k of 0", "points", func(s *cleavev1.JobSpec) { s.Clusters = &cleavev1.JobSpec_K{K: 0} }, codes.InvalidArgument, "BAD_K", "k is 0"},
-	{"k over n", "points", func(s *cleavev1.JobSpec) { s.Clusters = &cleavev1.JobSpec_K{K: 7} }, codes.InvalidArgument, "BAD_K", "only 6 rows"},
+	{"k of 0", "points", func(s *cleavev1.JobSpec) { s.Clusters = &cleavev1.JobSpec_K{K: 0} }, codes.InvalidArgument,
+		"BAD_K", "k is 0"},
+	{"k over n", "points", func(s *cleavev1.JobSpec) { s.Clusters = &cleavev1.JobSpec_K{K: 7} }, codes.InvalidArgument,
+		"BAD_K", "only 6 rows"},
 	{"no algorithm for all", "points", func(s *cleavev1.JobSpec) {
-		s.Algorithm, s.Initialization = nil, &cleavev1.Initialization{Start: cleavev1.Start_START_NEIGHBORHOODS, Farthest: cleavev1.FarthestRule_FARTHEST_RULE_MEAN}
+		s.Algorithm = nil
+		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_NEIGHBORHOODS,
+			Farthest: cleavev1.FarthestRule_FARTHEST_RULE_MEAN}
 	}, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY", "no algorithm takes init neighborhoods and farthest together"},
-	{"no such data set", "points", func(s *cleavev1.JobSpec) { s.Data = &cleavev1.JobSpec_DatasetId{DatasetId: "feed"} }, codes.NotFound, "DATASET_NOT_FOUND", "feed"},
-	{"a constraint out of range", "points", constrain(mustLink(0, 6)), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "6"},
-	{"a constraint far out of range", "points", constrain(mustLink(0, math.MaxInt32)), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "2147483647"},
+	{"no such data set", "points", func(s *cleavev1.JobSpec) {
+		s.Data = &cleavev1.JobSpec_DatasetId{DatasetId: "feed"}
+	}, codes.NotFound, "DATASET_NOT_FOUND", "feed"},
+	{"a constraint out of range", "points", constrain(mustLink(0, 6)), codes.InvalidArgument,
+		"INDEX_OUT_OF_RANGE", "6"},
+	{"a constraint far out of range", "points", constrain(mustLink(0, math.MaxInt32)), codes.InvalidArgument,
+		"INDEX_OUT_OF_RANGE", "2147483647"},
 	{"a self cannot-link", "points", constrain(cannotLink(2, 2)), codes.InvalidArgument, "SELF_CANNOT_LINK", "2"},
-	{"a constraint of no kind", "points", constrain(constraint.Constraint{I: 0, J: 1}), codes.InvalidArgument, "UNKNOWN_CONSTRAINT_KIND", "kind"},
+	{"a constraint of no kind", "points", constrain(constraint.Constraint{I: 0, J: 1}), codes.InvalidArgument,
+		"UNKNOWN_CONSTRAINT_KIND", "kind"},
 	{"a negative constraint weight", "points", constrain(weighted(-1)), codes.InvalidArgument, "BAD_WEIGHT", "-1"},
-	{"a constraint weight of NaN", "points", constrain(weighted(math.NaN())), codes.InvalidArgument, "NOT_FINITE", "NaN"},
+	{"a constraint weight of NaN", "points", constrain(weighted(math.NaN())), codes.InvalidArgument,
+		"NOT_FINITE", "NaN"},
 	{"a seed out of range", "points", seed(6, 0), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "6"},
 	{"a seed label out of range", "points", seed(0, 2), codes.InvalidArgument, "BAD_SEED_LABEL", "2"},
 	{"a negative point weight", "points", weigh(1, 1, -2, 1, 1, 1), codes.InvalidArgument, "BAD_WEIGHT", "row 2"},
-	{"too many point weights", "points", weigh(1, 1, 1, 1, 1, 1, 1), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "point 6 is outside 0..5"},
-	{"a width of 0", "points", func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Kernel = &cleavev1.Kernel{Rho: proto.Float64(0)} },
+	{"too many point weights", "points", weigh(1, 1, 1, 1, 1, 1, 1), codes.InvalidArgument, "INDEX_OUT_OF_RANGE",
+		"point 6 is outside 0..5"},
+	{"a width of 0", "points", func(s *cleavev1.JobSpec) {
+		s.GetKernelKmeans().Kernel = &cleavev1.Kernel{Rho: proto.Float64(0)}
+	},
 		codes.InvalidArgument, "BAD_RHO", "rho"},
 	{"labels out of range", "points", func(s *cleavev1.JobSpec) {
-		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: wire.InlineTable(tabletest.Labels([]int64{0, 1, 0, 1, 0, 9}))}
+		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS,
+			Labels: wire.InlineTable(tabletest.Labels([]int64{0, 1, 0, 1, 0, 9}))}
 	}, codes.InvalidArgument, "BAD_START", "9"},
 	{"too few labels", "points", func(s *cleavev1.JobSpec) {
-		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: wire.InlineTable(tabletest.Labels([]int64{0, 1}))}
+		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS,
+			Labels: wire.InlineTable(tabletest.Labels([]int64{0, 1}))}
 	}, codes.InvalidArgument, "SIZE_MISMATCH", "2 labels for 6 points"},
 	{"no such table", "points", func(s *cleavev1.JobSpec) {
-		s.Supervision = &cleavev1.Supervision{Constraints: &cleavev1.TableInput{Source: &cleavev1.TableInput_TableId{TableId: "feed"}}}
+		s.Supervision = &cleavev1.Supervision{
+			Constraints: &cleavev1.TableInput{Source: &cleavev1.TableInput_TableId{TableId: "feed"}}}
 	}, codes.NotFound, "TABLE_NOT_FOUND", "feed"},
 	{"a table of nothing", "points", func(s *cleavev1.JobSpec) {
 		s.Supervision = &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}
@@ -97,7 +124,8 @@ var badSpecs = []struct {
 	{"a kernel function on a graph", "graph", func(s *cleavev1.JobSpec) {
 		s.GetKernelKmeans().Kernel = &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}
 	}, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY", "its own affinity"},
-	{"negative affinities under normalized cut", "negative", func(*cleavev1.JobSpec) {}, codes.InvalidArgument, "NEGATIVE_AFFINITY", "at least 0"},
+	{"negative affinities under normalized cut", "negative", func(*cleavev1.JobSpec) {}, codes.InvalidArgument,
+		"NEGATIVE_AFFINITY", "at least 0"},
 	{"negative kernel entries under normalized cut", "kernel", func(s *cleavev1.JobSpec) {
 		s.GetKernelKmeans().Objective = cleavev1.Objective_OBJECTIVE_NORMALIZED_CUT
 	}, codes.InvalidArgument, "NEGATIVE_AFFINITY", "at least 0"},
@@ -119,7 +147,8 @@ func TestBadRequests(t *testing.T) {
 		"kernel":   c.Upload(smallKernel(t)),
 	}
 	spec := func(of string) *cleavev1.JobSpec {
-		return &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: data[of]}, Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
+		return &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: data[of]},
+			Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
 	}
 	good := c.Create(spec("points"))
 	c.Watch(good).End()
@@ -163,7 +192,10 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 		code   codes.Code
 		reason string
 	}{
-		{"unknown job", func() error { _, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: "nobody"}); return err },
+		{"unknown job", func() error {
+			_, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: "nobody"})
+			return err
+		},
 			codes.NotFound, "JOB_NOT_FOUND"},
 		{"watch of an unknown job", func() error {
 			stream, err := c.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: "nobody"})
@@ -172,7 +204,10 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 			}
 			return err
 		}, codes.NotFound, "JOB_NOT_FOUND"},
-		{"cancel of an unknown job", func() error { _, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: "nobody"}); return err },
+		{"cancel of an unknown job", func() error {
+			_, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: "nobody"})
+			return err
+		},
 			codes.NotFound, "JOB_NOT_FOUND"},
 		{"result of an unknown job", func() error {
 			_, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: "nobody"})
@@ -197,7 +232,8 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 			return err
 		}, codes.NotFound, "WORKER_NOT_FOUND"},
 		{"truth of another length", func() error {
-			_, err := c.Jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: ended, Truth: wire.InlineTable(tabletest.Labels([]int64{1, 2}))})
+			_, err := c.Jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: ended,
+				Truth: wire.InlineTable(tabletest.Labels([]int64{1, 2}))})
 			return err
 		}, codes.InvalidArgument, "SIZE_MISMATCH"},
 	} {
@@ -210,7 +246,8 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 func TestContradictoryConstraints(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 1)
-	spec := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(smallPoints(t))}, Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
+	spec := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(smallPoints(t))},
+		Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
 	constrain(mustLink(0, 1), mustLink(1, 2), mustLink(4, 5), cannotLink(2, 0))(spec)
 	job := c.Create(spec)
 	w := c.Watch(job)
@@ -235,7 +272,8 @@ func TestEdgesAddUp(t *testing.T) {
 	c := StartCoordinator(t, Options{})
 	plain, err := send(t.Context(), c, upload(graphOf(3), edges([]uint32{0, 1, 2}, []uint32{1, 2, 2}, 3, 1, 5)))
 	must(t, plain, err)
-	repeated, err := send(t.Context(), c, upload(graphOf(3), edges([]uint32{1, 0, 2}, []uint32{0, 1, 2}, 1, 2, 2), edges([]uint32{2, 2}, []uint32{1, 2}, 1, 3)))
+	repeated, err := send(t.Context(), c, upload(graphOf(3), edges([]uint32{1, 0, 2}, []uint32{0, 1, 2}, 1, 2, 2),
+		edges([]uint32{2, 2}, []uint32{1, 2}, 1, 3)))
 	must(t, repeated, err)
 	if plain.GetDatasetId() != repeated.GetDatasetId() || plain.GetNonZeros() != 5 {
 		t.Errorf("the same edges are %v and, repeated, %v", plain, repeated)
@@ -252,7 +290,8 @@ func (c *Client) refusal(spec *cleavev1.JobSpec) (code codes.Code, reason, messa
 	id := response.GetJob().GetJobId()
 	end := c.Watch(id).End()
 	job := c.Job(id)
-	if end.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetState() != end.GetState() || !proto.Equal(job.GetError(), end.GetError()) {
+	if end.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetState() != end.GetState() ||
+		!proto.Equal(job.GetError(), end.GetError()) {
 		return codes.OK, "", fmt.Sprintf("the job ended with %v and is %v", end, job)
 	}
 	return codes.Code(job.GetError().GetCode()), job.GetError().GetReason(), job.GetError().GetMessage()
@@ -299,7 +338,8 @@ func upload(parts ...proto.Message) []*cleavev1.CreateDatasetRequest {
 }
 
 func points(rows, columns uint32) *cleavev1.DatasetHeader {
-	return &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: rows, Columns: columns}}}
+	return &cleavev1.DatasetHeader{
+		Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: rows, Columns: columns}}}
 }
 
 func kernelOf(rows uint32) *cleavev1.DatasetHeader {
@@ -338,7 +378,8 @@ func constrain(list ...constraint.Constraint) func(*cleavev1.JobSpec) {
 
 func seed(index, label int32) func(*cleavev1.JobSpec) {
 	return func(s *cleavev1.JobSpec) {
-		s.Supervision = &cleavev1.Supervision{Seeds: wire.InlineTable(tabletest.Seeds([]constraint.Seed{{Index: index, Label: label}}))}
+		s.Supervision = &cleavev1.Supervision{
+			Seeds: wire.InlineTable(tabletest.Seeds([]constraint.Seed{{Index: index, Label: label}}))}
 	}
 }
 

@@ -61,7 +61,8 @@ func TestALinkIsCut(t *testing.T) {
 // TestALinkIsSilent silences a worker's link. Nothing closes the connection, so the worker is lost by its silence.
 func TestALinkIsSilent(t *testing.T) {
 	t.Parallel()
-	c := StartCoordinator(t, Options{Args: []string{"--heartbeat", "100ms", "--lost-after", "1s", "--reconnect-within", "1h"}})
+	c := StartCoordinator(t,
+		Options{Args: []string{"--heartbeat", "100ms", "--lost-after", "1s", "--reconnect-within", "1h"}})
 	link := startProxy(t, c.Addr)
 	StartWorkerAt(t, link.addr(), "w0")
 	StartWorker(t, c, "w1")
@@ -74,17 +75,21 @@ func TestALinkIsSilent(t *testing.T) {
 	c.AwaitWorkers(1)
 }
 
-// TestBadWorkers has a worker beside two others that sends heartbeats and fails, or never answers. The job goes on without it.
+// TestBadWorkers has a worker beside two others that sends heartbeats and fails, or never answers. The job goes on
+// without it.
 func TestBadWorkers(t *testing.T) {
 	t.Parallel()
 	failures := map[string]*workerv1.Failure{
-		"never answers":     nil,
-		"says INVALID":      {Kind: workerv1.FailureKind_FAILURE_KIND_INVALID, Reason: "BROKEN", Message: "I do not like it"},
-		"is never ready":    {Kind: workerv1.FailureKind_FAILURE_KIND_NOT_READY, Reason: "NOT_READY", Message: "later"},
-		"always fails":      {Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "INTERNAL", Message: "a panic"},
-		"is never prepared": {Kind: workerv1.FailureKind_FAILURE_KIND_UNPREPARED, Reason: "UNPREPARED", Message: "what job?"},
+		"never answers": nil,
+		"says INVALID": {Kind: workerv1.FailureKind_FAILURE_KIND_INVALID, Reason: "BROKEN",
+			Message: "I do not like it"},
+		"is never ready": {Kind: workerv1.FailureKind_FAILURE_KIND_NOT_READY, Reason: "NOT_READY", Message: "later"},
+		"always fails":   {Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "INTERNAL", Message: "a panic"},
+		"is never prepared": {Kind: workerv1.FailureKind_FAILURE_KIND_UNPREPARED, Reason: "UNPREPARED",
+			Message: "what job?"},
 	}
-	for _, name := range testscale.Some([]string{"never answers", "is never ready", "says INVALID", "always fails", "is never prepared"}, 2) {
+	for _, name := range testscale.Some([]string{"never answers", "is never ready", "says INVALID", "always fails",
+		"is never prepared"}, 2) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := startPatient(t, "--stalled-after", "2s")
@@ -109,7 +114,8 @@ func TestAWorkerThatHangsIsDrained(t *testing.T) {
 	c.AwaitWorkers(3)
 	_, w := longPoints().run(c)
 	<-bad.asked
-	if ran := Cleave(t, "drain", "--server", c.Addr, "bad"); ran.ExitCode != 0 || !strings.Contains(ran.Stdout, "draining") {
+	if ran := Cleave(t, "drain", "--server", c.Addr, "bad"); ran.ExitCode != 0 ||
+		!strings.Contains(ran.Stdout, "draining") {
 		t.Errorf("cleave drain: %+v", ran)
 	}
 	<-bad.dismissed
@@ -135,7 +141,8 @@ func startBadWorker(t testing.TB, c *Coordinator, f *workerv1.Failure) *badWorke
 		_ = stream.Send(m) // Recv gives the error
 	}
 	send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: &workerv1.Hello{
-		ProtocolVersion: wire.WorkerProtocol, Name: "bad", NumericClass: kernel.NumericClass, Threads: 4, MemoryBytes: 1 << 30}}})
+		ProtocolVersion: wire.WorkerProtocol, Name: "bad", NumericClass: kernel.NumericClass, Threads: 4,
+		MemoryBytes: 1 << 30}}})
 	w := &badWorker{asked: make(chan struct{}), dismissed: make(chan struct{})}
 	go func() {
 		ticker := time.NewTicker(50 * time.Millisecond)
@@ -143,7 +150,9 @@ func startBadWorker(t testing.TB, c *Coordinator, f *workerv1.Failure) *badWorke
 		for {
 			select {
 			case <-ticker.C:
-				send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{}}})
+				send(
+					&workerv1.AttachRequest{
+						Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{}}})
 			case <-t.Context().Done():
 				return
 			}

@@ -42,7 +42,8 @@ func dial(t testing.TB, addr string, credentials credentials.Dial) Client {
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
 		grpc.WithUnaryInterceptor(withTimeout),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, MaxDelay: 500 * time.Millisecond},
+			Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5,
+				MaxDelay: 500 * time.Millisecond},
 			MinConnectTimeout: time.Second,
 		}))...)
 	if err != nil {
@@ -59,7 +60,8 @@ func dial(t testing.TB, addr string, credentials credentials.Dial) Client {
 }
 
 // withTimeout limits every call that is not a stream to Timeout.
-func withTimeout(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func withTimeout(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker,
+	options ...grpc.CallOption) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	return call(ctx, method, request, reply, conn, options...)

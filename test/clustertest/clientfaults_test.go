@@ -20,7 +20,8 @@ import (
 // clientFaults are what clients do to a coordinator.
 func clientFaults() []disturbance {
 	return []disturbance{
-		{name: "clients are gone in the middle of uploads", load: faultPoints, strike: abandonUploads, check: (*faultRun).noRemains},
+		{name: "clients are gone in the middle of uploads", load: faultPoints, strike: abandonUploads,
+			check: (*faultRun).noRemains},
 		{name: "clients are gone while they watch", load: faultPoints, soakOnly: true, strike: abandonWatches},
 		{name: "requests come twice", load: faultPoints, soakOnly: true, strike: repeatRequests},
 	}
@@ -33,13 +34,15 @@ func abandonUploads(r *faultRun) {
 		client := r.c.As(r.c.options.Dial) // with a connection of its own
 		stream, err := client.Datasets.CreateDataset(r.Context())
 		must(r, stream, err)
-		parts, gone := r.rng.IntN(8), errors.New("gone") // 10 MB are more than eight
-		err = wire.Parts("abandoned", largeUpload(), wire.UploadStart{}, func(part *cleavev1.CreateDatasetRequest) error {
-			if parts--; parts < 0 {
-				return gone
-			}
-			return stream.Send(part)
-		})
+		parts := r.rng.IntN(8)
+		gone := errors.New("gone") // 10 MB are more than eight
+		err = wire.Parts("abandoned", largeUpload(), wire.UploadStart{},
+			func(part *cleavev1.CreateDatasetRequest) error {
+				if parts--; parts < 0 {
+					return gone
+				}
+				return stream.Send(part)
+			})
 		if !errors.Is(err, gone) {
 			r.Fatal(err)
 		}
@@ -60,12 +63,13 @@ func (r *faultRun) noRemains() {
 	}
 	Eventually(r, "no temporary file is left", func() (bool, string) {
 		remains := ""
-		err := filepath.WalkDir(filepath.Join(r.c.DataDir, "blobs"), func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && !entry.IsDir() && strings.Contains(filepath.Base(path), "tmp") {
-				remains = path
-			}
-			return nil // a file may have gone meanwhile
-		})
+		err := filepath.WalkDir(filepath.Join(r.c.DataDir, "blobs"),
+			func(path string, entry fs.DirEntry, err error) error {
+				if err == nil && !entry.IsDir() && strings.Contains(filepath.Base(path), "tmp") {
+					remains = path
+				}
+				return nil // a file may have gone meanwhile
+			})
 		return err == nil && remains == "", remains
 	})
 }
@@ -76,7 +80,8 @@ func abandonWatches(r *faultRun) {
 		r.iterate()
 		client := r.c.As(r.c.options.Dial)
 		for range 20 {
-			stream, err := client.Jobs.WatchJob(context.WithoutCancel(r.Context()), &cleavev1.WatchJobRequest{JobId: r.job})
+			stream, err := client.Jobs.WatchJob(context.WithoutCancel(r.Context()),
+				&cleavev1.WatchJobRequest{JobId: r.job})
 			must(r, stream, err)
 			for range r.rng.IntN(3) {
 				item, err := stream.Recv()
@@ -91,7 +96,8 @@ func abandonWatches(r *faultRun) {
 func repeatRequests(r *faultRun) {
 	r.iterate()
 	request := &cleavev1.CreateJobRequest{Spec: warmUp().on(r.c), RequestId: uuid.NewString()}
-	ids, failed := make([]string, 8), make(chan error, 8)
+	ids := make([]string, 8)
+	failed := make(chan error, 8)
 	for i := range ids {
 		go func() {
 			var err error

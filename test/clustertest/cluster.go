@@ -127,8 +127,8 @@ func startWorkerOf(t testing.TB, program, addr, name string, args ...string) *Wo
 		append([]string{"--coordinator", addr, "--name", name, "--threads", "1"}, args...)...)}
 }
 
-// StartTracedWorker starts a worker that logs which commands it begins, and calls seen with each part of the log as soon as
-// it is written.
+// StartTracedWorker starts a worker that logs which commands it begins, and calls seen with each part of the log as
+// soon as it is written.
 func StartTracedWorker(t testing.TB, c *Coordinator, name string, seen func(w *Worker, text []byte)) *Worker {
 	t.Helper()
 	w := &Worker{Name: name, Process: newProcess(t, "worker "+name, Build(t).Worker,

@@ -32,7 +32,8 @@ func TestCompletionInBash(t *testing.T) {
 	if generated.ExitCode != 0 {
 		t.Fatal(generated.Stderr)
 	}
-	submitted := Cleave(t, "submit", "--wait", "--quiet", "--data", filepath.Join(out, "g", "data.csv"), "--k", "2", "--algorithm", "kmeans", "--server", c.Addr)
+	submitted := Cleave(t, "submit", "--wait", "--quiet", "--data", filepath.Join(out, "g", "data.csv"), "--k", "2",
+		"--algorithm", "kmeans", "--server", c.Addr)
 	if submitted.ExitCode != 0 {
 		t.Fatal(submitted.Stderr)
 	}
@@ -71,7 +72,8 @@ func TestCompletionInBash(t *testing.T) {
 	if r := Cleave(t, "drain", "w", "--server", c.Addr); r.ExitCode != 2 || !strings.Contains(r.Stderr, "too short") {
 		t.Errorf("drain by one letter: exit code %d, %s, %s", r.ExitCode, r.Stdout, r.Stderr)
 	}
-	if r := Cleave(t, "drain", "w0", "--server", c.Addr); r.ExitCode != 0 || !strings.HasPrefix(r.Stdout, "w0 (") || !strings.Contains(r.Stdout, "draining; ") {
+	if r := Cleave(t, "drain", "w0", "--server", c.Addr); r.ExitCode != 0 || !strings.HasPrefix(r.Stdout, "w0 (") ||
+		!strings.Contains(r.Stdout, "draining; ") {
 		t.Errorf("drain by name: exit code %d, %s, %s", r.ExitCode, r.Stdout, r.Stderr)
 	}
 	for shell, has := range map[string]string{"zsh": "#compdef cleave", "fish": "complete -c cleave"} {
@@ -87,10 +89,12 @@ func TestVersions(t *testing.T) {
 	bin := filepath.Dir(Build(t).Cleave)
 	for _, name := range []string{"cleave", "coordinator", "worker"} {
 		r := Command(t, filepath.Join(bin, name), "--version")
-		if r.ExitCode != 0 || !strings.HasPrefix(r.Stdout, name+" ") || !strings.Contains(r.Stdout, "(commit ") || !strings.Contains(r.Stdout, ", go1.") {
+		if r.ExitCode != 0 || !strings.HasPrefix(r.Stdout, name+" ") || !strings.Contains(r.Stdout, "(commit ") ||
+			!strings.Contains(r.Stdout, ", go1.") {
 			t.Errorf("%s --version: exit code %d, %q", name, r.ExitCode, r.Stdout)
 		}
-		if r := Command(t, filepath.Join(bin, name), "--help"); r.ExitCode != 0 || !strings.Contains(r.Stdout, "\nExamples:\n") {
+		if r := Command(t, filepath.Join(bin, name), "--help"); r.ExitCode != 0 ||
+			!strings.Contains(r.Stdout, "\nExamples:\n") {
 			t.Errorf("%s --help: exit code %d, %q", name, r.ExitCode, r.Stdout)
 		}
 	}

@@ -21,18 +21,24 @@ func coordinatorFaults() []disturbance {
 	snapshots := []string{"--snapshot-interval", "50ms"}
 	all := []disturbance{
 		{name: "the coordinator is terminated", load: longPoints, soakOnly: true, strike: terminateCoordinator},
-		{name: "the coordinator pauses for longer than a worker may be silent", load: faultPoints, soakOnly: true, strike: pauseCoordinator},
-		{name: "the coordinator is killed, its newest snapshot damaged", load: longerPoints, soakOnly: true, flags: snapshots,
+		{name: "the coordinator pauses for longer than a worker may be silent", load: faultPoints, soakOnly: true,
+			strike: pauseCoordinator},
+		{name: "the coordinator is killed, its newest snapshot damaged", load: longerPoints, soakOnly: true,
+			flags:  snapshots,
 			strike: func(r *faultRun) { damageSnapshots(r, 1) }, check: (*faultRun).wentOn},
 		{name: "the coordinator is killed, all snapshots damaged", load: longerPoints, flags: snapshots,
 			strike: func(r *faultRun) { damageSnapshots(r, 3) }, check: (*faultRun).startedOver},
-		{name: "the coordinator is killed while jobs are submitted", longOnly: true, load: longPoints, strike: killSubmitting},
-		{name: "the coordinator is killed right after it took a job", load: longPoints, soakOnly: true, strike: killSubmitted},
+		{name: "the coordinator is killed while jobs are submitted", longOnly: true, load: longPoints,
+			strike: killSubmitting},
+		{name: "the coordinator is killed right after it took a job", load: longPoints, soakOnly: true,
+			strike: killSubmitted},
 		{name: "the coordinator is killed while results are stored", load: longPoints, strike: killEnding},
-		{name: "another coordinator is started on the same data", load: faultPoints, soakOnly: true, strike: startSecond},
+		{name: "another coordinator is started on the same data", load: faultPoints, soakOnly: true,
+			strike: startSecond},
 	}
 	for family := range resumedJobs() {
-		all = append(all, disturbance{name: "the coordinator is killed in a job of " + family, soakOnly: true, flags: snapshots,
+		all = append(all, disturbance{name: "the coordinator is killed in a job of " + family, soakOnly: true,
+			flags:  snapshots,
 			load:   func() *workload { return resumedJobs()[family] },
 			strike: killStored, check: (*faultRun).wentOn})
 	}
@@ -146,7 +152,9 @@ func killSubmitting(r *faultRun) {
 	spec := warmUp().on(r.c)
 	for range 2 {
 		r.iterate()
-		requests, ids, failed := make([]*cleavev1.CreateJobRequest, 4), make([]string, 4), make(chan error, 4)
+		requests := make([]*cleavev1.CreateJobRequest, 4)
+		ids := make([]string, 4)
+		failed := make(chan error, 4)
 		for i := range requests {
 			requests[i] = &cleavev1.CreateJobRequest{Spec: spec, RequestId: uuid.NewString()}
 			go func() {
@@ -181,8 +189,8 @@ func killSubmitted(r *faultRun) {
 	}
 }
 
-// killEnding kills the coordinator at some moment around the end of a short job, while its result is stored or just before
-// or after that.
+// killEnding kills the coordinator at some moment around the end of a short job, while its result is stored or just
+// before or after that.
 func killEnding(r *faultRun) {
 	spec := warmUp().on(r.c)
 	began := time.Now()

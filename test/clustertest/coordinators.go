@@ -54,7 +54,8 @@ func startCoordinators(t testing.TB, count int, etcd *Etcd, o Options) *Coordina
 	connected, err := client.Connect(c.Addresses(), o.Dial)
 	must(t, connected, err)
 	t.Cleanup(connected.Close)
-	c.Client = Client{t: t, Datasets: connected.Datasets, Tables: connected.Tables, Jobs: connected.Jobs, Cluster: connected.Cluster}
+	c.Client = Client{t: t, Datasets: connected.Datasets, Tables: connected.Tables, Jobs: connected.Jobs,
+		Cluster: connected.Cluster}
 	return c
 }
 

@@ -10,7 +10,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// crashOnce starts a worker that is killed when it begins to build tiles, as the system does if they exceed its memory, and waits for that.
+// crashOnce starts a worker that is killed when it begins to build tiles, as the system does if they exceed its memory,
+// and waits for that.
 func crashOnce(t *testing.T, c *Coordinator, name string) {
 	t.Helper()
 	w := StartTracedWorker(t, c, name, func(w *Worker, text []byte) {
@@ -21,8 +22,8 @@ func crashOnce(t *testing.T, c *Coordinator, name string) {
 	w.ExitCode()
 }
 
-// TestAWorkerThatIsKilledAgainAndAgain: something starts the worker anew each time. `cleave workers` says how often it ended, and after
-// five times the job fails with a sentence, instead of trying forever.
+// TestAWorkerThatIsKilledAgainAndAgain: something starts the worker anew each time. `cleave workers` says how often it
+// ended, and after five times the job fails with a sentence, instead of trying forever.
 func TestAWorkerThatIsKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	c := StartCoordinator(t, Options{Args: []string{"--lost-after", "1h"}}) // so that it stays in the list
@@ -32,7 +33,8 @@ func TestAWorkerThatIsKilledAgainAndAgain(t *testing.T) {
 	}
 	Eventually(t, "cleave workers says that it ended", func() (bool, string) {
 		shown := Cleave(t, "workers", "--server", c.Addr).Stdout
-		return strings.Contains(shown, "ended 4 times while it computed for a job; if it was killed for its memory"), shown
+		return strings.Contains(shown, "ended 4 times while it computed for a job; if it was killed for its memory"),
+			shown
 	})
 	crashOnce(t, c, "small")
 	StartWorker(t, c, "small")
@@ -43,7 +45,8 @@ func TestAWorkerThatIsKilledAgainAndAgain(t *testing.T) {
 	}
 }
 
-// TestOthersFinishTheJobOfAWorkerThatIsKilled: the job goes on without the worker, and has the bits of an undisturbed run.
+// TestOthersFinishTheJobOfAWorkerThatIsKilled: the job goes on without the worker, and has the bits of an undisturbed
+// run.
 func TestOthersFinishTheJobOfAWorkerThatIsKilled(t *testing.T) {
 	t.Parallel()
 	c := StartCoordinator(t, Options{})

@@ -49,7 +49,8 @@ func wantSent(t testing.TB, admin string, data dataset.Dataset, copies float64) 
 func TestWorkersPassDataOn(t *testing.T) {
 	t.Parallel()
 	f := NewSecureFolder(t)
-	c := StartCoordinator(t, Options{Args: []string{"--tls", f.Path("coordinator"), "--admin", "127.0.0.1:0"}, Dial: f.Dial("admin")})
+	c := StartCoordinator(t, Options{Args: []string{"--tls", f.Path("coordinator"), "--admin", "127.0.0.1:0"},
+		Dial: f.Dial("admin")})
 	startPassingOn(t, c, 4, "--tls", f.Path("worker"))
 	startWorker(t, c.Addr, "serves nobody", "1GiB", "--tls", f.Path("worker"))
 	c.AwaitWorkers(5)
@@ -82,7 +83,8 @@ func TestAParentFailsWhileItPassesDataOn(t *testing.T) {
 				*Process
 				*proxy
 			}
-			failing, failed := make(chan parent), make(chan struct{})
+			failing := make(chan parent)
+			failed := make(chan struct{})
 			var once sync.Once
 			const workers = 4
 			for i := range workers {
@@ -122,7 +124,8 @@ func TestTheLeaderEndsDuringATransfer(t *testing.T) {
 	begun := make(chan struct{})
 	once := sync.OnceFunc(func() { close(begun) })
 	third := newProcess(t, "worker third", Build(t).Worker,
-		append([]string{"--coordinator", c.Addresses(), "--name", "third", "--threads", "1", "--memory", "1GiB"}, passingOn(t)...)...)
+		append([]string{"--coordinator", c.Addresses(), "--name", "third", "--threads", "1", "--memory", "1GiB"},
+			passingOn(t)...)...)
 	third.stderr.seen = func(text []byte) {
 		if strings.Contains(string(text), "fetching data set") {
 			once()
@@ -130,7 +133,8 @@ func TestTheLeaderEndsDuringATransfer(t *testing.T) {
 	}
 	third.start()
 	c.AwaitWorkers(3)
-	load, leader := largeData(), c.Leader()
+	load := largeData()
+	leader := c.Leader()
 	job := leader.Create(load.on(leader))
 	<-begun
 	leader.Kill()
@@ -164,7 +168,8 @@ func TestTheDiskOfTheCacheIsFull(t *testing.T) {
 		t.Skip(why)
 	}
 	c := StartCoordinator(t, Options{})
-	w := startWorker(t, c.Addr, "full", "1GiB", "--cache-dir", filepath.Join(smallDisk(t), "cache"), "--peer-listen", "127.0.0.1:0")
+	w := startWorker(t, c.Addr, "full", "1GiB", "--cache-dir", filepath.Join(smallDisk(t), "cache"), "--peer-listen",
+		"127.0.0.1:0")
 	startPassingOn(t, c, 1)
 	c.AwaitWorkers(2)
 	load := largeData()

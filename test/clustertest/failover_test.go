@@ -22,13 +22,14 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// TestTheLeaderIsKilled kills the leader of three coordinators during a run. Another one goes on with the tiles that the
-// workers have; nothing that was acknowledged is lost, and whoever watches sees every event once.
+// TestTheLeaderIsKilled kills the leader of three coordinators during a run. Another one goes on with the tiles that
+// the workers have; nothing that was acknowledged is lost, and whoever watches sees every event once.
 func TestTheLeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	c := StartCoordinators(t, 3, Options{})
 	workers := c.StartWorkers(2)
-	load, first := longPoints(), c.Leader()
+	load := longPoints()
+	first := c.Leader()
 	spec := proto.CloneOf(load.spec)
 	spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}
 	short := proto.CloneOf(spec)
@@ -105,7 +106,8 @@ func TestTheLeaderIsPaused(t *testing.T) {
 	t.Parallel()
 	c := StartCoordinators(t, 2, Options{Members: 1})
 	c.StartWorkers(2)
-	load, first := longPoints(), c.Leader()
+	load := longPoints()
+	first := c.Leader()
 	spec := proto.CloneOf(load.spec)
 	spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}
 	job := c.Create(spec)
@@ -132,11 +134,13 @@ func TestTheLeaderIsPaused(t *testing.T) {
 	}
 }
 
-// TestWebhooksSurviveAFailover kills a leader that has tried to notify a receiver without success. The next leader does it.
+// TestWebhooksSurviveAFailover kills a leader that has tried to notify a receiver without success. The next leader does
+// it.
 func TestWebhooksSurviveAFailover(t *testing.T) {
 	t.Parallel()
 	var accepts atomic.Bool
-	refused, accepted := make(chan string, 1000), make(chan string, 1000)
+	refused := make(chan string, 1000)
+	accepted := make(chan string, 1000)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if id := r.Header.Get("webhook-id"); accepts.Load() {
 			accepted <- id
@@ -147,15 +151,20 @@ func TestWebhooksSurviveAFailover(t *testing.T) {
 	}))
 	defer receiver.Close()
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("whsec_"+base64.StdEncoding.EncodeToString(make([]byte, 32))+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(secret, []byte("whsec_"+base64.StdEncoding.EncodeToString(make([]byte, 32))+"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := StartCoordinators(t, 2, Options{Members: 1, Args: []string{"--webhook-allow", receiver.URL, "--webhook-secret-file", secret}})
+	c := StartCoordinators(t, 2,
+		Options{Members: 1, Args: []string{"--webhook-allow", receiver.URL, "--webhook-secret-file", secret}})
 	c.StartWorkers(1)
-	first, load := c.Leader(), longPoints()
+	first := c.Leader()
+	load := longPoints()
 	spec := proto.CloneOf(load.spec)
-	spec.Data, spec.Restarts = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}, 1
-	created, err := c.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec, Scheduling: &cleavev1.Scheduling{WebhookUrl: receiver.URL}})
+	spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}
+	spec.Restarts = 1
+	created, err := c.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec,
+		Scheduling: &cleavev1.Scheduling{WebhookUrl: receiver.URL}})
 	job := must(t, created, err).GetJob().GetJobId()
 	receive := func(what string, from <-chan string) string {
 		t.Helper()

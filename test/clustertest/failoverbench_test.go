@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// BenchmarkFailover measures the time from kill -9 of the leader of three coordinators to the next iteration that a client
-// sees, on an etcd of three members, with three workers and the default lease: make failover.
+// BenchmarkFailover measures the time from kill -9 of the leader of three coordinators to the next iteration that a
+// client sees, on an etcd of three members, with three workers and the default lease: make failover.
 func BenchmarkFailover(b *testing.B) {
 	c := StartCoordinators(b, 3, Options{Args: []string{"--lease", store.DefaultLease.String()}})
 	c.StartWorkers(3)

@@ -71,7 +71,8 @@ func TestAWorkerIsKilledDuringTheBuild(t *testing.T) {
 	workers[0].Pause()
 	w := c.Watch(c.Create(spec))
 	w.UntilProgress("a build that is half done", func(p *cleavev1.Progress) bool {
-		return p.GetPhase() == cleavev1.Phase_PHASE_BUILDING && p.GetTilesBuilt() > 0 && p.GetTilesBuilt() < p.GetTiles()
+		return p.GetPhase() == cleavev1.Phase_PHASE_BUILDING && p.GetTilesBuilt() > 0 &&
+			p.GetTilesBuilt() < p.GetTiles()
 	})
 	workers[0].Kill()
 	w.StillRunning()
@@ -156,9 +157,13 @@ func TestTheLastWorkerIsTerminated(t *testing.T) {
 	if code := workers[0].Terminate(); code != 0 {
 		t.Errorf("the worker ended with exit code %d", code)
 	}
-	w.UntilProgress("the job waits", func(p *cleavev1.Progress) bool { return p.GetPhase() == cleavev1.Phase_PHASE_WAITING })
+	w.UntilProgress("the job waits", func(p *cleavev1.Progress) bool {
+		return p.GetPhase() == cleavev1.Phase_PHASE_WAITING
+	})
 	StartWorker(t, c, "next")
-	w.UntilProgress("the job goes on", func(p *cleavev1.Progress) bool { return p.GetPhase() == cleavev1.Phase_PHASE_ITERATING })
+	w.UntilProgress("the job goes on", func(p *cleavev1.Progress) bool {
+		return p.GetPhase() == cleavev1.Phase_PHASE_ITERATING
+	})
 	canceled, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: job})
 	must(t, canceled, err)
 	wantCanceled(t, c, w)

@@ -16,8 +16,8 @@ import (
 	"github.com/cleave-project/cleave/internal/security/credentials"
 )
 
-// disturbance is something that happens to a cluster while a job runs. To add one, add it to a list that faults() joins:
-// TestFaults strikes each once, make soak many times.
+// disturbance is something that happens to a cluster while a job runs. To add one, add it to a list that faults()
+// joins: TestFaults strikes each once, make soak many times.
 type disturbance struct {
 	name  string
 	load  func() *workload
@@ -72,8 +72,8 @@ func faults() []disturbance {
 }
 
 // strikeOnce runs a job through a fault and checks that nothing shows: I1 the same bits, I2 events without gap or
-// repetition, I3 one end and nothing lost, I4 in bounded time, I5 what processes hold afterwards. It returns the longest
-// time without an event since the fault struck. The clients of the test connect by dial.
+// repetition, I3 one end and nothing lost, I4 in bounded time, I5 what processes hold afterwards. It returns the
+// longest time without an event since the fault struck. The clients of the test connect by dial.
 func strikeOnce(t testing.TB, f disturbance, seed uint64, dial credentials.Dial) time.Duration {
 	t.Helper()
 	if f.needs != nil {
@@ -82,7 +82,9 @@ func strikeOnce(t testing.TB, f disturbance, seed uint64, dial credentials.Dial)
 		}
 	}
 	r := &faultRun{TB: t, rng: random(seed), hit: make(chan struct{})}
-	options := Options{Dial: dial, Args: append([]string{"--heartbeat", "100ms", "--lost-after", "1s", "--slow-after", "300ms", "--admin", "127.0.0.1:0"}, f.flags...)}
+	options := Options{Dial: dial,
+		Args: append([]string{"--heartbeat", "100ms", "--lost-after", "1s", "--slow-after", "300ms", "--admin",
+			"127.0.0.1:0"}, f.flags...)}
 	if f.begin != nil {
 		f.begin(r, options)
 	} else {
@@ -121,8 +123,8 @@ func strikeOnce(t testing.TB, f disturbance, seed uint64, dial credentials.Dial)
 	return pause
 }
 
-// nothingLost checks that the jobs that were acknowledged are there, no other is, and all have ended as they should. One
-// had ended before the fault.
+// nothingLost checks that the jobs that were acknowledged are there, no other is, and all have ended as they should.
+// One had ended before the fault.
 func (r *faultRun) nothingLost(before string) {
 	r.Helper()
 	want := append([]string{before, r.job}, r.made...)
@@ -182,8 +184,8 @@ func (r *faultRun) awaitHit() {
 	}
 }
 
-// follow watches the job to its end and returns the longest time between two events, without those that were on their way
-// when the watch broke.
+// follow watches the job to its end and returns the longest time between two events, without those that were on their
+// way when the watch broke.
 func (r *faultRun) follow(last time.Time) (longest time.Duration) {
 	r.Helper()
 	for {
@@ -193,7 +195,8 @@ func (r *faultRun) follow(last time.Time) (longest time.Duration) {
 		}
 		if item.GetEvent() != nil && r.w.Breaks >= r.breaks {
 			now := time.Now()
-			longest, last = max(longest, now.Sub(last)), now
+			longest = max(longest, now.Sub(last))
+			last = now
 		}
 	}
 }
@@ -239,7 +242,8 @@ func (r *faultRun) sameHold(before []holding) {
 			is, ok := holds(was.process)
 			return !ok || is.files <= was.files+moreFiles && is.bytes <= was.bytes+moreBytes &&
 					(was.goroutines == 0 || is.goroutines <= was.goroutines+moreGoroutines),
-				fmt.Sprintf("%d files, %d bytes, %d goroutines; before %d, %d, %d", is.files, is.bytes, is.goroutines, was.files, was.bytes, was.goroutines)
+				fmt.Sprintf("%d files, %d bytes, %d goroutines; before %d, %d, %d", is.files, is.bytes, is.goroutines,
+					was.files, was.bytes, was.goroutines)
 		})
 	}
 }
@@ -325,5 +329,6 @@ var faultSteps = sync.OnceValue(func() *workload {
 })
 
 var warmUp = sync.OnceValue(func() *workload {
-	return newWorkload(gaussians(300, 4, 3, 3), &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})})
+	return newWorkload(gaussians(300, 4, 3, 3), &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
+		Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})})
 })

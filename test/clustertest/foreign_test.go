@@ -21,7 +21,8 @@ func TestAForeignClient(t *testing.T) {
 	must(t, folder, err)
 	t.Parallel()
 	c, _ := StartCluster(t, 1)
-	commands := strings.ReplaceAll(guideCommands(t, root, "clients.md", "# From any language"), "localhost:7400", c.Addr)
+	commands := strings.ReplaceAll(guideCommands(t, root, "clients.md", "# From any language"),
+		"localhost:7400", c.Addr)
 	until := strings.Index(commands, "CreateJob\n") + len("CreateJob\n")
 	if until < len("CreateJob\n") || !strings.Contains(commands[until:], `"JOB"`) {
 		t.Fatalf("the guide's commands do not create a job and then use it:\n%s", commands)
@@ -36,7 +37,8 @@ func TestAForeignClient(t *testing.T) {
 	}
 
 	output := run(commands[:until])
-	for _, service := range []string{"cleave.v1.ClusterService", "cleave.v1.DatasetService", "cleave.v1.JobService", "cleave.v1.TableService", "grpc.health.v1.Health"} {
+	for _, service := range []string{"cleave.v1.ClusterService", "cleave.v1.DatasetService", "cleave.v1.JobService",
+		"cleave.v1.TableService", "grpc.health.v1.Health"} {
 		if !strings.Contains(output, service+"\n") {
 			t.Errorf("%s is not listed in:\n%s", service, output)
 		}
@@ -46,7 +48,8 @@ func TestAForeignClient(t *testing.T) {
 		t.Fatalf("no job was created:\n%s", output)
 	}
 	output = run(strings.ReplaceAll(commands[until:], `"JOB"`, `"`+job[1]+`"`))
-	for _, want := range []string{`"iteration": {`, `"state": "JOB_STATE_SUCCEEDED"`, `"stopReason": "STOP_REASON_CONVERGED"`} {
+	for _, want := range []string{`"iteration": {`, `"state": "JOB_STATE_SUCCEEDED"`,
+		`"stopReason": "STOP_REASON_CONVERGED"`} {
 		if !strings.Contains(output, want) {
 			t.Errorf("the watch does not print %q:\n%s", want, output)
 		}

@@ -69,9 +69,11 @@ func TestTheDiskIsFullAtTheEnd(t *testing.T) {
 	w.StillRunning()
 	filler := fill(t, disk)
 	w.UntilProgress("the result waits", func(p *cleavev1.Progress) bool {
-		return p.GetPhase() == cleavev1.Phase_PHASE_WAITING && strings.Contains(p.GetMessage(), "no space is left on the disk")
+		return p.GetPhase() == cleavev1.Phase_PHASE_WAITING &&
+			strings.Contains(p.GetMessage(), "no space is left on the disk")
 	})
-	if said := c.Job(job).GetStatusMessage(); !strings.Contains(said, "its result cannot be stored; keeping it in memory") {
+	if said := c.Job(job).GetStatusMessage(); !strings.Contains(said,
+		"its result cannot be stored; keeping it in memory") {
 		t.Errorf("the result waits, but the status says %q", said)
 	}
 	if !strings.Contains(c.Stderr(), "[ERROR]") {

@@ -13,28 +13,31 @@ import (
 func hangFaults() []disturbance {
 	patience := []string{"--blobs-stall", "500ms"}
 	return []disturbance{
-		{name: "the object store hangs while data is loaded", longOnly: true, load: faultVectors, flags: patience, begin: beginObjects, strike: func(r *faultRun) {
-			r.blobs.server.Pause()
-			r.awaitRefusal()
-			r.mark()
-			r.blobs.server.Resume()
-		}},
-		{name: "the object store hangs while results are stored", load: faultPoints, flags: patience, begin: beginObjects, strike: func(r *faultRun) {
-			r.iterate()
-			r.blobs.server.Pause()
-			r.awaitRefusal()
-			r.awaitWaiting()
-			r.mark()
-			r.blobs.server.Resume()
-		}},
-		{name: "the link to the object store goes silent", longOnly: true, load: faultPoints, flags: patience, begin: beginDistantObjects, strike: func(r *faultRun) {
-			r.iterate()
-			r.link.freeze()
-			r.awaitRefusal()
-			r.awaitWaiting()
-			r.mark()
-			r.link.thaw()
-		}},
+		{name: "the object store hangs while data is loaded", longOnly: true, load: faultVectors, flags: patience,
+			begin: beginObjects, strike: func(r *faultRun) {
+				r.blobs.server.Pause()
+				r.awaitRefusal()
+				r.mark()
+				r.blobs.server.Resume()
+			}},
+		{name: "the object store hangs while results are stored", load: faultPoints, flags: patience,
+			begin: beginObjects, strike: func(r *faultRun) {
+				r.iterate()
+				r.blobs.server.Pause()
+				r.awaitRefusal()
+				r.awaitWaiting()
+				r.mark()
+				r.blobs.server.Resume()
+			}},
+		{name: "the link to the object store goes silent", longOnly: true, load: faultPoints, flags: patience,
+			begin: beginDistantObjects, strike: func(r *faultRun) {
+				r.iterate()
+				r.link.freeze()
+				r.awaitRefusal()
+				r.awaitWaiting()
+				r.mark()
+				r.link.thaw()
+			}},
 	}
 }
 
@@ -47,7 +50,8 @@ func beginDistantObjects(r *faultRun, o Options) {
 	r.c = StartCoordinator(r, o)
 }
 
-// awaitRefusal submits a job, which must be refused with a sentence. Another one is refused at once, so that calls do not pile up.
+// awaitRefusal submits a job, which must be refused with a sentence. Another one is refused at once, so that calls do
+// not pile up.
 func (r *faultRun) awaitRefusal() {
 	r.Helper()
 	spec := proto.CloneOf(warmUp().spec)

@@ -36,7 +36,8 @@ func wantError(t testing.TB, what string, err error, code codes.Code, reason str
 	t.Helper()
 	s := status.Convert(err)
 	if err == nil || s.Code() != code || wire.Reason(err) != reason || len(s.Message()) < 10 {
-		t.Errorf("%s: got %v %q: %q; want %v %q and a sentence", what, s.Code(), wire.Reason(err), s.Message(), code, reason)
+		t.Errorf("%s: got %v %q: %q; want %v %q and a sentence", what, s.Code(), wire.Reason(err), s.Message(),
+			code, reason)
 	}
 }
 

@@ -36,7 +36,8 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		}
 		return out
 	}
-	points := generate("gaussians", "--n", strconv.Itoa(testscale.Count(600, 1200)), "--d", "6", "--k", "12", "--noise", "6", "--constraints", "100", "--seed", "1")
+	points := generate("gaussians", "--n", strconv.Itoa(testscale.Count(600, 1200)), "--d", "6", "--k", "12", "--noise",
+		"6", "--constraints", "100", "--seed", "1")
 	graph := generate("blocks", "--n", "2100", "--k", "12", "--constraints", "200", "--seed", "1")
 	kernel := writeKernel(t, filepath.Join(dir, "kernel.npy"), testscale.Count(300, 500))
 	sparse := writeSparse(t, filepath.Join(dir, "sparse.svm"), knownPoints().sparse)
@@ -49,39 +50,72 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		short  bool // it is fast, and runs always
 	}
 	jobs := []job{
-		{name: "points", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--init", "random", "--seed", "3"}},
-		{name: "points under constraints", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--constraints", points + "/constraints.csv"}},
-		{name: "points by kmeans++ with restarts", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "7", "--kernel", "polynomial", "--coef0", "1", "--restarts", "3"}},
-		{name: "normalized cut", short: true, shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "12", "--init", "random", "--seed", "4",
+		{name: "points", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12",
+			"--init", "random", "--seed", "3"}},
+		{name: "points under constraints",
+			args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--constraints",
+				points + "/constraints.csv"}},
+		{name: "points by kmeans++ with restarts",
+			args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "7", "--kernel",
+				"polynomial", "--coef0", "1", "--restarts", "3"}},
+		{name: "normalized cut", short: true, shifts: true,
+			args: []string{"--paper", "--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "12",
+				"--init", "random", "--seed", "4",
+				"--constraints", graph + "/constraints.csv"}},
+		{name: "ratio cut", shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--graph",
+			graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8", "--seed", "1",
 			"--constraints", graph + "/constraints.csv"}},
-		{name: "ratio cut", shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8", "--seed", "1",
-			"--constraints", graph + "/constraints.csv"}},
-		{name: "ratio cut that cycles", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8",
+		{name: "ratio cut that cycles", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv",
+			"--objective", "ratio-cut", "--k", "8",
 			"--init", "random", "--seed", "1", "--on-rise", "ignore"}},
-		{name: "normalized cut with vertices without edges", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--vertices", "2180",
-			"--k", "12", "--init", "random", "--seed", "3", "--constraints", graph + "/constraints.csv"}},
-		{name: "normalized cut on many levels", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "7", "--constraints", graph + "/constraints.csv"}},
-		{name: "kernel k-means of sparse points", args: []string{"--algorithm", "kernel-kmeans", "--data", sparse, "--k", "8", "--init", "random"}},
-		{name: "kernel matrix", short: true, args: []string{"--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--k", "10", "--init", "random", "--seed", "5"}},
-		{name: "normalized cut of a kernel matrix", shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--objective", "normalized-cut",
-			"--k", "6", "--init", "random"}},
-		{name: "kmeans with restarts", args: []string{"--data", points + "/data.csv", "--algorithm", "kmeans", "--k", "12", "--restarts", "3"}},
-		{name: "constrained kmeans", short: true, args: []string{"--data", points + "/data.csv", "--algorithm", "constrained-kmeans", "--k", "12", "--seeds", seeds}},
-		{name: "cop-kmeans", args: []string{"--data", points + "/data.csv", "--algorithm", "cop-kmeans", "--k", "12", "--constraints", points + "/constraints.csv"}},
-		{name: "mpc-kmeans with a full metric", args: []string{"--data", points + "/data.csv", "--algorithm", "mpc-kmeans", "--metric", "full",
-			"--k", "12", "--constraints", points + "/constraints.csv"}},
-		{name: "mpc-kmeans of scaled points", args: []string{"--data", points + "/data.csv", "--algorithm", "mpc-kmeans", "--scale", "zscore",
-			"--k", "12", "--constraints", points + "/constraints.csv"}},
-		{name: "scaled points", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--scale", "zscore", "--init", "random", "--seed", "3"}},
-		{name: "kmeans of columns from 0 to 1", args: []string{"--data", points + "/data.csv", "--algorithm", "kmeans", "--scale", "minmax", "--k", "12", "--restarts", "2"}},
-		{name: "a mixture by quartiles", args: []string{"--data", points + "/data.csv", "--algorithm", "auto", "--scale", "robust", "--k", "3"}},
-		{name: "spherical kmeans of sparse points", args: []string{"--data", sparse, "--algorithm", "kmeans", "--geometry", "spherical", "--k", "8"}},
-		{name: "m-kmeans of sparse points", short: true, args: []string{"--data", sparse, "--algorithm", "m-kmeans", "--k", "8", "--seed", "2"}},
-		{name: "spectral", short: true, args: []string{"--data", points + "/data.csv", "--algorithm", "spectral", "--k", "4", "--tolerance", "1e-5", "--restarts", "3"}},
-		{name: "spectral learning", args: []string{"--graph", graph + "/edges.csv", "--algorithm", "spectral-learning", "--k", "2", "--tolerance", "1e-2",
+		{name: "normalized cut with vertices without edges",
+			args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--vertices", "2180",
+				"--k", "12", "--init", "random", "--seed", "3", "--constraints", graph + "/constraints.csv"}},
+		{name: "normalized cut on many levels",
+			args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "7", "--constraints",
+				graph + "/constraints.csv"}},
+		{name: "kernel k-means of sparse points", args: []string{"--algorithm", "kernel-kmeans", "--data", sparse,
+			"--k", "8", "--init", "random"}},
+		{name: "kernel matrix", short: true, args: []string{"--algorithm", "kernel-kmeans", "--kernel-matrix", kernel,
+			"--k", "10", "--init", "random", "--seed", "5"}},
+		{name: "normalized cut of a kernel matrix", shifts: true,
+			args: []string{"--paper", "--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--objective",
+				"normalized-cut",
+				"--k", "6", "--init", "random"}},
+		{name: "kmeans with restarts", args: []string{"--data", points + "/data.csv", "--algorithm", "kmeans", "--k",
+			"12", "--restarts", "3"}},
+		{name: "constrained kmeans", short: true,
+			args: []string{"--data", points + "/data.csv", "--algorithm", "constrained-kmeans", "--k", "12",
+				"--seeds", seeds}},
+		{name: "cop-kmeans", args: []string{"--data", points + "/data.csv", "--algorithm", "cop-kmeans", "--k", "12",
+			"--constraints", points + "/constraints.csv"}},
+		{name: "mpc-kmeans with a full metric",
+			args: []string{"--data", points + "/data.csv", "--algorithm", "mpc-kmeans", "--metric", "full",
+				"--k", "12", "--constraints", points + "/constraints.csv"}},
+		{name: "mpc-kmeans of scaled points",
+			args: []string{"--data", points + "/data.csv", "--algorithm", "mpc-kmeans", "--scale", "zscore",
+				"--k", "12", "--constraints", points + "/constraints.csv"}},
+		{name: "scaled points", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k",
+			"12", "--scale", "zscore", "--init", "random", "--seed", "3"}},
+		{name: "kmeans of columns from 0 to 1", args: []string{"--data", points + "/data.csv", "--algorithm", "kmeans",
+			"--scale", "minmax", "--k", "12", "--restarts", "2"}},
+		{name: "a mixture by quartiles", args: []string{"--data", points + "/data.csv", "--algorithm", "auto",
+			"--scale", "robust", "--k", "3"}},
+		{name: "spherical kmeans of sparse points",
+			args: []string{"--data", sparse, "--algorithm", "kmeans", "--geometry", "spherical", "--k", "8"}},
+		{name: "m-kmeans of sparse points", short: true,
+			args: []string{"--data", sparse, "--algorithm", "m-kmeans", "--k", "8", "--seed", "2"}},
+		{name: "spectral", short: true, args: []string{"--data", points + "/data.csv", "--algorithm", "spectral", "--k",
+			"4", "--tolerance", "1e-5", "--restarts", "3"}},
+		{name: "spectral learning", args: []string{"--graph", graph + "/edges.csv", "--algorithm", "spectral-learning",
+			"--k", "2", "--tolerance", "1e-2",
 			"--constraints", graph + "/constraints.csv"}},
-		{name: "spectral with vertices without edges", args: []string{"--graph", graph + "/edges.csv", "--vertices", "2180", "--algorithm", "spectral", "--k", "2", "--tolerance", "1e-2"}},
-		{name: "kernel k-means from eigenvectors", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--init", "spectral", "--k", "7"}},
+		{name: "spectral with vertices without edges",
+			args: []string{"--graph", graph + "/edges.csv", "--vertices", "2180", "--algorithm", "spectral", "--k", "2",
+				"--tolerance", "1e-2"}},
+		{name: "kernel k-means from eigenvectors",
+			args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--init", "spectral",
+				"--k", "7"}},
 	}
 
 	if !testscale.Long {
@@ -99,12 +133,15 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	want := make([]files, len(jobs))
 	for at, job := range jobs {
 		want[at] = run(job.name, job.args...)
-		hasEigenvectors := slices.ContainsFunc(job.args, func(arg string) bool { return strings.HasPrefix(arg, "spectral") })
+		hasEigenvectors := slices.ContainsFunc(job.args, func(arg string) bool {
+			return strings.HasPrefix(arg, "spectral")
+		})
 		isSpectral := hasEigenvectors && !slices.Contains(job.args, "--init")
 		if !hasEigenvectors && want[at].result.Iterations < 2 {
 			t.Errorf("%s: only %d iterations show little", job.name, want[at].result.Iterations)
 		}
-		if hasModel := !slices.Contains(job.args, "kernel-kmeans") && !isSpectral; hasModel != (len(want[at].model) > 0) {
+		if hasModel := !slices.Contains(job.args, "kernel-kmeans") &&
+			!isSpectral; hasModel != (len(want[at].model) > 0) {
 			t.Errorf("%s: its model has %d bytes", job.name, len(want[at].model))
 		}
 		if isSpectral != (len(want[at].embedding) > 0) {
@@ -114,7 +151,8 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			t.Errorf("%s: the shift was set: %v, want %v", job.name, shifts, job.shifts)
 		}
 		if testscale.Long {
-			sameFiles(t, job.name+", embedded with three workers", run(job.name, append(job.args, "--workers", "3")...), want[at])
+			sameFiles(t, job.name+", embedded with three workers", run(job.name, append(job.args, "--workers", "3")...),
+				want[at])
 		}
 	}
 
@@ -130,8 +168,8 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// growingCluster yields a cluster with each of these numbers of worker processes, which rise. However slow one of them is,
-// none is lost or overtaken, so that every job is spread over all of them on a busy machine too.
+// growingCluster yields a cluster with each of these numbers of worker processes, which rise. However slow one of them
+// is, none is lost or overtaken, so that every job is spread over all of them on a busy machine too.
 func growingCluster(t *testing.T, sizes ...int) iter.Seq2[*Coordinator, int] {
 	return func(yield func(*Coordinator, int) bool) {
 		c := startPatient(t, "--slow-after", "1h")
@@ -234,7 +272,8 @@ func readFiles(t testing.TB, dir string) (f files) {
 		}
 		return text
 	}
-	f.model = slices.Concat(optional("centroids.csv"), optional("metric.csv"), optional("mixture.csv"), optional("forest.csv"))
+	f.model = slices.Concat(optional("centroids.csv"), optional("metric.csv"), optional("mixture.csv"),
+		optional("forest.csv"))
 	f.embedding = optional("embedding.csv")
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	must(t, text, err)

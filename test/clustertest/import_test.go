@@ -84,7 +84,8 @@ func startImportStore(t *testing.T) *importStore {
 
 // allow returns a rule for a prefix of the bucket.
 func (o *importStore) allow(who, prefix string) string {
-	return fmt.Sprintf("--import-allow=%s=s3://%s/%s?region=us-east-1&use_path_style=true&endpoint=http://%s", who, bucket, prefix, o.link)
+	return fmt.Sprintf("--import-allow=%s=s3://%s/%s?region=us-east-1&use_path_style=true&endpoint=http://%s", who,
+		bucket, prefix, o.link)
 }
 
 func (o *importStore) put(key string, content []byte) {
@@ -148,7 +149,8 @@ func wantStatus(t *testing.T, what string, err error, code codes.Code, reason st
 }
 
 // partsOf cuts a table into files in a folder, in the formats of their names, and stores them as objects in a folder.
-func (o *importStore) partsOf(t *testing.T, rows *table.Table, dir, folder string, names ...string) (files, uris []string) {
+func (o *importStore) partsOf(t *testing.T, rows *table.Table, dir, folder string,
+	names ...string) (files, uris []string) {
 	t.Helper()
 	for at, name := range names {
 		var some []int
@@ -159,12 +161,14 @@ func (o *importStore) partsOf(t *testing.T, rows *table.Table, dir, folder strin
 		writeTable(t, file, rows.Take(some))
 		content, err := os.ReadFile(file)
 		o.put(folder+name, must(t, content, err))
-		files, uris = append(files, file), append(uris, "s3://"+bucket+"/"+folder+name)
+		files = append(files, file)
+		uris = append(uris, "s3://"+bucket+"/"+folder+name)
 	}
 	return files, uris
 }
 
-// Objects that workers read become the table, and the answer, that the same files become, on a coordinator and without one.
+// Objects that workers read become the table, and the answer, that the same files become, on a coordinator and without
+// one.
 func TestImportedTables(t *testing.T) {
 	t.Parallel()
 	o := startImportStore(t)
@@ -185,14 +189,17 @@ func TestImportedTables(t *testing.T) {
 		}
 		reader, err := format.OpenTable(files, format.TableOptions{})
 		local, err := must(t, reader, err).ReadAll()
-		if got := imported.GetTable(); got.GetTableId() != must(t, local, err).ID() || got.GetRows() != 3000 || got.GetDisplayName() != "imported" {
+		if got := imported.GetTable(); got.GetTableId() != must(t, local, err).ID() || got.GetRows() != 3000 ||
+			got.GetDisplayName() != "imported" {
 			t.Errorf("%s: %v, want %s", uri, got, local.ID())
 		}
 		sources := imported.GetTable().GetSources()
-		if len(sources) != 3 || sources[1].GetUri() != strings.TrimSuffix(uri, "*.parquet")+filepath.Base(files[1]) || sources[1].GetEtag() == "" || sources[1].GetBytes() == 0 || sources[1].GetModifyTime() == nil {
+		if len(sources) != 3 || sources[1].GetUri() != strings.TrimSuffix(uri, "*.parquet")+filepath.Base(files[1]) ||
+			sources[1].GetEtag() == "" || sources[1].GetBytes() == 0 || sources[1].GetModifyTime() == nil {
 			t.Errorf("%s was read from %v", uri, sources)
 		}
-		described, err := c.Tables.GetTable(t.Context(), &cleavev1.GetTableRequest{TableId: imported.GetTable().GetTableId()})
+		described, err := c.Tables.GetTable(t.Context(),
+			&cleavev1.GetTableRequest{TableId: imported.GetTable().GetTableId()})
 		if len(must(t, described, err).GetTable().GetSources()) != 3 {
 			t.Errorf("the sources are not stored: %v", described)
 		}
@@ -200,24 +207,31 @@ func TestImportedTables(t *testing.T) {
 	run := func(out string, args ...string) string {
 		t.Helper()
 		out = filepath.Join(dir, out)
-		ran := Command(t, "env", append(append([]string{"AWS_REGION=us-east-1", "AWS_ENDPOINT_URL_S3=http://" + o.link, Build(t).Cleave, "run"}, args...), "--k", "2", "--seed", "3", "--quiet", "--label-column", "group", "--join", "--algorithm", "seeded-kmeans", "--out", out)...)
+		ran := Command(t, "env",
+			append(append([]string{"AWS_REGION=us-east-1", "AWS_ENDPOINT_URL_S3=http://" + o.link, Build(t).Cleave,
+				"run"}, args...), "--k", "2", "--seed", "3", "--quiet", "--label-column", "group", "--join",
+				"--algorithm", "seeded-kmeans", "--out", out)...)
 		if ran.ExitCode != 0 {
 			t.Fatalf("%v: exit code %d, %s", args, ran.ExitCode, ran.Stderr)
 		}
 		return out
 	}
 	local := run("local", "--data", texts[0], "--data", texts[1], "--data", texts[2], "--name", "t", "--server", c.Addr)
-	sameOutput(t, "on a coordinator", local, run("remote", "--data", "s3://cleave/c/", "--name", "t", "--server", c.Addr))
+	sameOutput(t, "on a coordinator", local, run("remote", "--data", "s3://cleave/c/", "--name", "t",
+		"--server", c.Addr))
 	want, err := os.ReadFile(filepath.Join(local, "labels.csv"))
 	must(t, want, err)
-	got, err := os.ReadFile(filepath.Join(run("embedded", "--data", "s3://cleave/c/part-*.csv", "--name", "t"), "labels.csv"))
+	got, err := os.ReadFile(filepath.Join(run("embedded", "--data", "s3://cleave/c/part-*.csv", "--name", "t"),
+		"labels.csv"))
 	if !bytes.Equal(must(t, got, err), want) {
 		t.Error("a run without a server has other labels")
 	}
-	if ran := Cleave(t, "submit", "--data", "s3://cleave/p/", "--k", "2", "--server", c.Addr, "--wait"); ran.ExitCode != 0 {
+	if ran := Cleave(t, "submit", "--data", "s3://cleave/p/", "--k", "2", "--server", c.Addr,
+		"--wait"); ran.ExitCode != 0 {
 		t.Errorf("submit: %s", ran.Stderr)
 	}
-	if ran := Cleave(t, "run", "--data", "s3://cleave/p/", "--beliefs", "x.csv", "--algorithm", "constrained-spectral", "--k", "2", "--server", c.Addr); !strings.Contains(ran.Stderr, "--beliefs needs all rows on this machine") {
+	if ran := Cleave(t, "run", "--data", "s3://cleave/p/", "--beliefs", "x.csv", "--algorithm", "constrained-spectral",
+		"--k", "2", "--server", c.Addr); !strings.Contains(ran.Stderr, "--beliefs needs all rows on this machine") {
 		t.Errorf("a flag that needs rows: %s", ran.Stderr)
 	}
 	importOverHTTP(t, c, "s3://cleave/p/*.parquet")
@@ -226,7 +240,8 @@ func TestImportedTables(t *testing.T) {
 // importOverHTTP imports by REST.
 func importOverHTTP(t *testing.T, c *Coordinator, uri string) {
 	t.Helper()
-	response, err := http.Post("http://"+c.Addr+"/v1/tables:import", "application/json", strings.NewReader(`{"uris": ["`+uri+`"]}`))
+	response, err := http.Post("http://"+c.Addr+"/v1/tables:import", "application/json",
+		strings.NewReader(`{"uris": ["`+uri+`"]}`))
 	defer must(t, response, err).Body.Close()
 	var last struct {
 		Imported struct {
@@ -242,7 +257,8 @@ func importOverHTTP(t *testing.T, c *Coordinator, uri string) {
 			t.Fatalf("%s: %v", lines.Text(), err)
 		}
 	}
-	if response.StatusCode != http.StatusOK || last.Imported.Table.Rows != 3000 || len(last.Imported.Table.Sources) != 3 {
+	if response.StatusCode != http.StatusOK || last.Imported.Table.Rows != 3000 ||
+		len(last.Imported.Table.Sources) != 3 {
 		t.Errorf("over HTTP: %s, %+v", response.Status, last)
 	}
 }
@@ -289,7 +305,8 @@ func TestImportedTypes(t *testing.T) {
 func TestAWorkerIsKilledDuringAnImport(t *testing.T) {
 	t.Parallel()
 	o := startImportStore(t)
-	_, uris := o.partsOf(t, customers(t, 6000), t.TempDir(), "", "0.csv", "1.parquet", "2.csv", "3.parquet", "4.csv", "5.parquet")
+	_, uris := o.partsOf(t, customers(t, 6000), t.TempDir(), "", "0.csv", "1.parquet", "2.csv", "3.parquet",
+		"4.csv", "5.parquet")
 	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}})
 	var workers []*Worker
 	for at := range 3 {
@@ -325,7 +342,8 @@ func TestObjectsThatChange(t *testing.T) {
 	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}})
 	StartWorker(t, c, "w0")
 	c.AwaitWorkers(1)
-	request := &cleavev1.ImportTableRequest{Uris: []string{"s3://cleave/a.csv", "s3://cleave/b.csv"}, RequestId: "nightly"}
+	request := &cleavev1.ImportTableRequest{Uris: []string{"s3://cleave/a.csv", "s3://cleave/b.csv"},
+		RequestId: "nightly"}
 	for what, change := range map[string]func(){
 		"replaced": func() { o.put("b.csv", []byte("x,y\n5,6\n7,9\n")) },
 		"deleted":  func() { must(t, 0, o.bucket.Delete(t.Context(), "b.csv")) },
@@ -356,7 +374,8 @@ func TestObjectsThatChange(t *testing.T) {
 	wantStatus(t, "another request with the same id", err, codes.AlreadyExists, "REQUEST_ID_REUSED")
 }
 
-// An object in a bucket that keeps versions may be replaced while it is read: the version that was found is read to its end.
+// An object in a bucket that keeps versions may be replaced while it is read: the version that was found is read to its
+// end.
 func TestVersionsOfObjects(t *testing.T) {
 	t.Parallel()
 	o := startImportStore(t)
@@ -365,7 +384,8 @@ func TestVersionsOfObjects(t *testing.T) {
 		t.Fatal("the bucket is not in S3")
 	}
 	name := bucket
-	_, err := store.PutBucketVersioning(t.Context(), &s3.PutBucketVersioningInput{Bucket: &name, VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled}})
+	_, err := store.PutBucketVersioning(t.Context(), &s3.PutBucketVersioningInput{Bucket: &name,
+		VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -406,9 +426,11 @@ func TestWhoMayImport(t *testing.T) {
 	o.put("shared/a.csv", []byte("x,y\n1,2\n3,4\n"))
 	o.put("secret/a.csv", []byte("x,y\n1,2\n3,4\n"))
 	o.put("ann/a.csv", []byte("x,y\n1,2\n3,4\n"))
-	ann, bob := f.Token("ann", "submitter"), f.Token("bob", "submitter")
+	ann := f.Token("ann", "submitter")
+	bob := f.Token("bob", "submitter")
 	audited := filepath.Join(t.TempDir(), "audit.log")
-	c, _ := StartSecureCluster(t, f, 1, o.allow("submitter", "shared/"), o.allow("admin", ""), o.allow("user:ann", "ann/"), "--audit-log", audited, "--token-file", f.Path("tokens"))
+	c, _ := StartSecureCluster(t, f, 1, o.allow("submitter", "shared/"), o.allow("admin", ""),
+		o.allow("user:ann", "ann/"), "--audit-log", audited, "--token-file", f.Path("tokens"))
 	try := func(token, uri string) error {
 		client := c.As(f.WithToken(token))
 		_, err := client.importTable(&cleavev1.ImportTableRequest{Uris: []string{uri}})
@@ -422,13 +444,18 @@ func TestWhoMayImport(t *testing.T) {
 	if err := try(ann, "s3://cleave/ann/a.csv"); err != nil {
 		t.Error(err)
 	}
-	for _, uri := range []string{"s3://cleave/secret/a.csv", "s3://cleave/ann/a.csv", "s3://cleave/*", "s3://cleave/sh*/a.csv", "s3://other/shared/a.csv", "gs://cleave/shared/a.csv"} {
-		wantStatus(t, uri, try(bob, uri), codes.PermissionDenied, "IMPORT_NOT_ALLOWED", "you may import from s3://cleave/shared/;")
+	for _, uri := range []string{"s3://cleave/secret/a.csv", "s3://cleave/ann/a.csv", "s3://cleave/*",
+		"s3://cleave/sh*/a.csv", "s3://other/shared/a.csv", "gs://cleave/shared/a.csv"} {
+		wantStatus(t, uri, try(bob, uri), codes.PermissionDenied, "IMPORT_NOT_ALLOWED",
+			"you may import from s3://cleave/shared/;")
 	}
-	for _, uri := range []string{"file:///etc/passwd", "/etc/passwd", "mem://x", "http://127.0.0.1/", "s3://cleave/shared/../secret/a.csv", "s3://cleave/shared/a.csv?endpoint=http://evil", "s3://a:b@cleave/shared/a.csv"} {
+	for _, uri := range []string{"file:///etc/passwd", "/etc/passwd", "mem://x", "http://127.0.0.1/",
+		"s3://cleave/shared/../secret/a.csv", "s3://cleave/shared/a.csv?endpoint=http://evil",
+		"s3://a:b@cleave/shared/a.csv"} {
 		wantStatus(t, uri, try(bob, uri), codes.InvalidArgument, "BAD_URI")
 	}
-	wantStatus(t, "nothing there", try(bob, "s3://cleave/shared/none-*.csv"), codes.NotFound, "NO_OBJECTS", "no object matches s3://cleave/shared/none-*.csv")
+	wantStatus(t, "nothing there", try(bob, "s3://cleave/shared/none-*.csv"), codes.NotFound, "NO_OBJECTS",
+		"no object matches s3://cleave/shared/none-*.csv")
 	wantStatus(t, "no such object", try(bob, "s3://cleave/shared/none.csv"), codes.NotFound, "NO_OBJECTS")
 	text, err := os.ReadFile(audited)
 	var seen []string
@@ -441,10 +468,13 @@ func TestWhoMayImport(t *testing.T) {
 			t.Fatal(err)
 		}
 		if entry.Event == "end" && strings.HasSuffix(entry.Method, "ImportTable") {
-			seen = append(seen, fmt.Sprintf("%s %s %s %v", entry.Caller, entry.Code, entry.IDs["uris"], entry.IDs["table_id"] != ""))
+			seen = append(seen, fmt.Sprintf("%s %s %s %v", entry.Caller, entry.Code, entry.IDs["uris"],
+				entry.IDs["table_id"] != ""))
 		}
 	}
-	for _, line := range []string{"bob OK s3://cleave/shared/a.csv true", "bob PermissionDenied s3://cleave/secret/a.csv false", "bob InvalidArgument s3://[redacted]@cleave/shared/a.csv false"} {
+	for _, line := range []string{"bob OK s3://cleave/shared/a.csv true",
+		"bob PermissionDenied s3://cleave/secret/a.csv false",
+		"bob InvalidArgument s3://[redacted]@cleave/shared/a.csv false"} {
 		if !slices.Contains(seen, line) {
 			t.Errorf("the audit log does not have %q: %q", line, seen)
 		}
@@ -456,8 +486,10 @@ func TestBadObjects(t *testing.T) {
 	t.Parallel()
 	o := startImportStore(t)
 	for key, text := range map[string]string{
-		"good.csv": "x,y\n1,2\n3,4\n", "empty.csv": "", "header.csv": "x,y\n", "other.csv": "x,z\n1,2\n", "wider.csv": "x,y,z\n1,2,3\n",
-		"ragged.csv": "x,y\n1,2\n3,4,5\n", "broken.parquet": "PAR1 and no more", "page.html": "<!doctype html>", "points.npy": "\x93NUMPY",
+		"good.csv": "x,y\n1,2\n3,4\n", "empty.csv": "", "header.csv": "x,y\n", "other.csv": "x,z\n1,2\n",
+		"wider.csv":  "x,y,z\n1,2,3\n",
+		"ragged.csv": "x,y\n1,2\n3,4,5\n", "broken.parquet": "PAR1 and no more", "page.html": "<!doctype html>",
+		"points.npy": "\x93NUMPY",
 	} {
 		o.put("bad/"+key, []byte(text))
 	}
@@ -472,7 +504,8 @@ func TestBadObjects(t *testing.T) {
 	}{
 		{"empty.csv", "EMPTY_DATA", "s3://cleave/bad/empty.csv: the file is empty"},
 		{"header.csv", "EMPTY_DATA", "s3://cleave/bad/header.csv"},
-		{"good.csv other.csv", "COLUMNS_DIFFER", `s3://cleave/bad/other.csv: column 2 is "z", but in s3://cleave/bad/good.csv it is "y"`},
+		{"good.csv other.csv", "COLUMNS_DIFFER",
+			`s3://cleave/bad/other.csv: column 2 is "z", but in s3://cleave/bad/good.csv it is "y"`},
 		{"good.csv wider.csv", "COLUMNS_DIFFER", `s3://cleave/bad/wider.csv: the file has a column "z"`},
 		{"good.csv ragged.csv", "RAGGED_ROWS", "s3://cleave/bad/ragged.csv, line 3"},
 		{"good.csv broken.parquet", "CORRUPT_FILE", "s3://cleave/bad/broken.parquet"},
@@ -487,7 +520,8 @@ func TestBadObjects(t *testing.T) {
 		_, err := c.importTable(&cleavev1.ImportTableRequest{Uris: uris})
 		wantStatus(t, bad.keys, err, codes.InvalidArgument, bad.reason, bad.says)
 	}
-	_, err := c.importTable(&cleavev1.ImportTableRequest{Uris: []string{"s3://cleave/bad/good.csv"}, Reading: &cleavev1.TableReading{Format: "npy"}})
+	_, err := c.importTable(&cleavev1.ImportTableRequest{Uris: []string{"s3://cleave/bad/good.csv"},
+		Reading: &cleavev1.TableReading{Format: "npy"}})
 	wantStatus(t, "a format that is no table", err, codes.InvalidArgument, "BAD_READING")
 	_, err = c.importTable(&cleavev1.ImportTableRequest{})
 	wantStatus(t, "no URIs", err, codes.InvalidArgument, "FIELD_REQUIRED")
@@ -502,7 +536,8 @@ func TestBadObjects(t *testing.T) {
 	o.awaitReads(1)
 	o.Kill()
 	o.allowReads()
-	wantStatus(t, "the store is gone", <-done, codes.FailedPrecondition, "OBJECT_UNREADABLE", `worker "w`, "s3://cleave/bad/good.csv, and neither can 1 other worker")
+	wantStatus(t, "the store is gone", <-done, codes.FailedPrecondition, "OBJECT_UNREADABLE", `worker "w`,
+		"s3://cleave/bad/good.csv, and neither can 1 other worker")
 	_, err = c.importTable(&cleavev1.ImportTableRequest{Uris: []string{"s3://cleave/bad/*.csv"}})
 	wantStatus(t, "the store is gone before", err, codes.FailedPrecondition, "STORE_FAILED")
 }

@@ -13,7 +13,8 @@ import (
 func TestSeveralJobsAtOnce(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 3)
-	loads := []*workload{faultPoints(), spectralJobs()["spectral of a graph, k = 4"], longPoints(), faultVectors(), warmUp(), faultPoints()}
+	loads := []*workload{faultPoints(), spectralJobs()["spectral of a graph, k = 4"], longPoints(), faultVectors(),
+		warmUp(), faultPoints()}
 	const victim = 2
 	watches := make([]*Watch, len(loads))
 	for i, load := range loads {
@@ -32,7 +33,8 @@ func TestSeveralJobsAtOnce(t *testing.T) {
 		if i != victim {
 			load.finish(t, "with others beside it", watches[i])
 			response, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: watches[i].job})
-			if job := must(t, response, err).GetJob(); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetCancelRequested() {
+			if job := must(t, response, err).GetJob(); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
+				job.GetCancelRequested() {
 				t.Errorf("canceled after its end the job is %v", job)
 			}
 		}
@@ -57,11 +59,13 @@ func TestSeveralJobsAtOnce(t *testing.T) {
 
 func wantCanceled(t testing.TB, c *Coordinator, w *Watch) {
 	t.Helper()
-	if end := w.End(); end.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || end.GetStopReason() != cleavev1.StopReason_STOP_REASON_CANCELLED {
+	if end := w.End(); end.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED ||
+		end.GetStopReason() != cleavev1.StopReason_STOP_REASON_CANCELLED {
 		t.Errorf("the canceled job ended with %v", end)
 	}
 	job := c.Job(w.job)
-	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CANCELLED || job.GetEndTime() == nil {
+	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED ||
+		job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CANCELLED || job.GetEndTime() == nil {
 		t.Errorf("the canceled job is %v", job)
 	}
 }
@@ -74,16 +78,19 @@ func TestNoWorkersAtAll(t *testing.T) {
 	load := longPoints()
 	short := load.on(c)
 	short.Restarts = 1
-	kept, canceledJob := c.Create(short), c.Create(short)
+	kept := c.Create(short)
+	canceledJob := c.Create(short)
 
 	waits := func(job string) {
 		t.Helper()
 		w := c.Watch(job)
 		w.UntilProgress("the job waits", func(p *cleavev1.Progress) bool {
-			return p.GetPhase() == cleavev1.Phase_PHASE_WAITING && strings.Contains(p.GetMessage(), "waiting for a worker")
+			return p.GetPhase() == cleavev1.Phase_PHASE_WAITING &&
+				strings.Contains(p.GetMessage(), "waiting for a worker")
 		})
 		now := c.Job(job)
-		if now.GetState() != cleavev1.JobState_JOB_STATE_PENDING || !strings.Contains(now.GetStatusMessage(), "waiting for a worker") {
+		if now.GetState() != cleavev1.JobState_JOB_STATE_PENDING ||
+			!strings.Contains(now.GetStatusMessage(), "waiting for a worker") {
 			t.Errorf("the waiting job is %v", now)
 		}
 	}

@@ -11,10 +11,13 @@ import (
 // linkFaults are what happens between workers and the coordinator.
 func linkFaults() []disturbance {
 	return []disturbance{
-		{name: "a link is cut again and again", longOnly: true, load: faultPoints, start: startBehindProxy, strike: cutLinks},
+		{name: "a link is cut again and again", longOnly: true, load: faultPoints, start: startBehindProxy,
+			strike: cutLinks},
 		{name: "a link goes silent", longOnly: true, load: faultPoints, start: startBehindProxy, strike: freezeLink},
-		{name: "packets vanish (half-open link)", load: faultPoints, needs: needsNamespaces, start: startInNamespace, strike: losePackets},
-		{name: "a link of 2 Mbit/s", longOnly: true, load: faultPoints, needs: needsNamespaces, start: startInNamespace, strike: slowLink},
+		{name: "packets vanish (half-open link)", load: faultPoints, needs: needsNamespaces, start: startInNamespace,
+			strike: losePackets},
+		{name: "a link of 2 Mbit/s", longOnly: true, load: faultPoints, needs: needsNamespaces, start: startInNamespace,
+			strike: slowLink},
 	}
 }
 
@@ -80,7 +83,8 @@ func startInNamespace(r *faultRun) {
 	ns.run("ip", "-n", ns.name, "addr", "add", subnet+".2/24", "dev", ns.far)
 	ns.run("ip", "-n", ns.name, "link", "set", ns.far, "up")
 	link := startProxyAt(r, subnet+".1:0", r.c.Addr)
-	args := []string{"netns", "exec", ns.name, Build(r).Worker, "--coordinator", link.addr(), "--name", "far", "--threads", "1", "--memory", "1GiB"}
+	args := []string{"netns", "exec", ns.name, Build(r).Worker, "--coordinator", link.addr(), "--name", "far",
+		"--threads", "1", "--memory", "1GiB"}
 	if r.c.options.Dial.Dir == "" {
 		args = append(args, "--insecure")
 	}

@@ -70,7 +70,8 @@ func TestLogin(t *testing.T) {
 	if gone := run(2, "", "list"); !strings.Contains(gone.Stderr, "no coordinator; give --server") {
 		t.Errorf("after the logout: %s", gone.Stderr)
 	}
-	if kept, err := os.ReadFile(filepath.Join(config, "contexts.json")); err != nil || strings.Contains(string(kept), token) {
+	if kept, err := os.ReadFile(filepath.Join(config, "contexts.json")); err != nil ||
+		strings.Contains(string(kept), token) {
 		t.Errorf("the token is still there: %v", err)
 	}
 }
@@ -79,18 +80,21 @@ func TestLogin(t *testing.T) {
 func TestNoSecretIsLogged(t *testing.T) {
 	t.Parallel()
 	f := NewSecureFolder(t)
-	token, wrong := f.Token("alice", "submitter"), access.NewToken()
+	token := f.Token("alice", "submitter")
+	wrong := access.NewToken()
 	web := "eyJhbGciOiJFUzI1NiIsImtpZCI6IngifQ.eyJzdWIiOiJhbGljZSIsImlzcyI6ImV2aWwifQ.c2lnbmF0dXJlLW9mLWEtdG9rZW4"
 	keyFile, err := os.ReadFile(f.Path("worker", "key.pem"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := strings.Split(string(keyFile), "\n")[1]
-	c, workers := StartSecureCluster(t, f, 1, "--token-file", f.Path("tokens"), "--audit-log", f.Path("audit"), "--log-level", "trace")
+	c, workers := StartSecureCluster(t, f, 1, "--token-file", f.Path("tokens"), "--audit-log", f.Path("audit"),
+		"--log-level", "trace")
 
 	alice := c.As(f.WithToken(token))
 	data := alice.Upload(gaussians(50, 2, 2, 1))
-	spec := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: data}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
+	spec := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: data},
+		Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
 	job := alice.Submit(&cleavev1.CreateJobRequest{Spec: spec, DisplayName: token})
 	alice.Watch(job).End()
 	for _, secret := range []string{token, wrong, web, string(keyFile)} {
@@ -101,7 +105,10 @@ func TestNoSecretIsLogged(t *testing.T) {
 		}
 		_, _ = alice.Jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: secret})
 		_, _ = alice.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec, RequestId: secret})
-		_, _ = alice.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: secret}}, DisplayName: secret, RequestId: uuid.NewString()})
+		_, _ = alice.Jobs.CreateJob(t.Context(),
+			&cleavev1.CreateJobRequest{Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2},
+				Data: &cleavev1.JobSpec_DatasetId{DatasetId: secret}}, DisplayName: secret,
+				RequestId: uuid.NewString()})
 		_, _ = alice.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageToken: secret})
 		_, _ = alice.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: secret})
 	}
@@ -118,14 +125,19 @@ func TestNoSecretIsLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, ran := range map[string]CommandResult{
-		"a token in place of its hash": Command(t, Build(t).Coordinator, "--data-dir", f.Path("d"), "--tls", f.Path("coordinator"), "--token-file", f.Path("wrong-tokens"), "--log-level", "trace"),
-		"a token as a file":            Command(t, Build(t).Coordinator, "--data-dir", f.Path("d"), "--tls", f.Path("coordinator"), "--token-file", token),
-		"a key as a file":              Command(t, Build(t).Worker, "--coordinator", c.Addr, "--tls-cert", f.Path("worker", "cert.pem"), "--tls-key", string(keyFile), "--log-level", "trace"),
-		"a token as an address":        Cleave(t, "list", "--server", token),
-		"a token after the command":    Cleave(t, "list", token),
-		"a token as a flag":            Cleave(t, "list", "--token", token),
-		"a wrong token":                cleaveWith(t, []string{"CLEAVE_TOKEN=" + wrong}, "", "list", "--server", c.Addr, "--tls-ca", f.Path("ca", "ca.pem")),
-		"a token without encryption":   cleaveWith(t, []string{"CLEAVE_TOKEN=" + token}, "", "list", "--server", "192.0.2.1:7400", "--insecure"),
+		"a token in place of its hash": Command(t, Build(t).Coordinator, "--data-dir", f.Path("d"), "--tls",
+			f.Path("coordinator"), "--token-file", f.Path("wrong-tokens"), "--log-level", "trace"),
+		"a token as a file": Command(t, Build(t).Coordinator, "--data-dir", f.Path("d"), "--tls",
+			f.Path("coordinator"), "--token-file", token),
+		"a key as a file": Command(t, Build(t).Worker, "--coordinator", c.Addr, "--tls-cert",
+			f.Path("worker", "cert.pem"), "--tls-key", string(keyFile), "--log-level", "trace"),
+		"a token as an address":     Cleave(t, "list", "--server", token),
+		"a token after the command": Cleave(t, "list", token),
+		"a token as a flag":         Cleave(t, "list", "--token", token),
+		"a wrong token": cleaveWith(t, []string{"CLEAVE_TOKEN=" + wrong}, "", "list", "--server", c.Addr,
+			"--tls-ca", f.Path("ca", "ca.pem")),
+		"a token without encryption": cleaveWith(t, []string{"CLEAVE_TOKEN=" + token}, "", "list", "--server",
+			"192.0.2.1:7400", "--insecure"),
 	} {
 		if ran.ExitCode == 0 {
 			t.Errorf("%s: it worked", what)
@@ -133,14 +145,16 @@ func TestNoSecretIsLogged(t *testing.T) {
 		written[what] = ran.Stdout + ran.Stderr
 	}
 	for where, text := range written {
-		for what, secret := range map[string]string{"a token": token, "an unknown token": wrong, "a web token": web, "a key": key} {
+		for what, secret := range map[string]string{"a token": token, "an unknown token": wrong, "a web token": web,
+			"a key": key} {
 			if strings.Contains(text, secret) {
 				at := strings.Index(text, secret)
 				t.Errorf("%s has %s: …%s…", where, what, text[max(0, at-100):at])
 			}
 		}
 	}
-	if !strings.Contains(written["the coordinator"], "[redacted]") || !strings.Contains(written["the audit log"], "alice") {
+	if !strings.Contains(written["the coordinator"], "[redacted]") ||
+		!strings.Contains(written["the audit log"], "alice") {
 		t.Error("nothing was logged of these calls, so that nothing was tested")
 	}
 }

@@ -10,12 +10,14 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// TestALostLeaseIsNoCrash stops etcd for longer than the lease while a job runs and gets no further, because its worker is
-// stopped too. The coordinator leads again and knows that it did not crash.
+// TestALostLeaseIsNoCrash stops etcd for longer than the lease while a job runs and gets no further, because its worker
+// is stopped too. The coordinator leads again and knows that it did not crash.
 func TestALostLeaseIsNoCrash(t *testing.T) {
 	t.Parallel()
 	etcd := StartEtcd(t, 1)
-	c := StartCoordinator(t, Options{Args: []string{"--store", etcd.Store(), "--lease", testLease, "--blobs", t.TempDir(), "--lost-after", "5m"}})
+	c := StartCoordinator(t,
+		Options{Args: []string{"--store", etcd.Store(), "--lease", testLease, "--blobs", t.TempDir(),
+			"--lost-after", "5m"}})
 	Eventually(t, "the coordinator leads", func() (bool, string) { return c.Serves(), "it does not" })
 	worker := StartWorker(t, c, "w")
 	c.AwaitWorkers(1)
@@ -29,7 +31,9 @@ func TestALostLeaseIsNoCrash(t *testing.T) {
 		return got.GetJob().GetState() == cleavev1.JobState_JOB_STATE_RUNNING, fmt.Sprint(got, err)
 	})
 	etcd.Members[0].Pause()
-	Eventually(t, "the lease is lost", func() (bool, string) { return strings.Contains(c.Stderr(), "becoming a standby"), "it leads" })
+	Eventually(t, "the lease is lost", func() (bool, string) {
+		return strings.Contains(c.Stderr(), "becoming a standby"), "it leads"
+	})
 	etcd.Members[0].Resume()
 	Eventually(t, "the coordinator leads again", func() (bool, string) { return c.Serves(), "it does not" })
 	Eventually(t, "the job is resumed", func() (bool, string) { // its log may arrive later than its answers

@@ -13,7 +13,8 @@ import (
 // hungry is a job whose eigenvectors take some hundred megabytes in the coordinator.
 func hungry(c *Coordinator) *cleavev1.JobSpec {
 	return &cleavev1.JobSpec{
-		Data: &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(longGraph().data)}, Clusters: &cleavev1.JobSpec_K{K: 400}, Seed: 1,
+		Data: &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(longGraph().data)}, Clusters: &cleavev1.JobSpec_K{K: 400},
+		Seed:      1,
 		Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}},
 	}
 }
@@ -26,8 +27,8 @@ func TestTheCoordinatorHasTooLittleMemory(t *testing.T) {
 	wantError(t, "a job that is too large", err, codes.ResourceExhausted, "COORDINATOR_TOO_SMALL")
 }
 
-// TestAJobThatCrashesTheCoordinator: the coordinator believes that it has memory for a job, and crashes whenever it runs
-// it. After some attempts it gives the job up and goes on.
+// TestAJobThatCrashesTheCoordinator: the coordinator believes that it has memory for a job, and crashes whenever it
+// runs it. After some attempts it gives the job up and goes on.
 func TestAJobThatCrashesTheCoordinator(t *testing.T) {
 	if why := needsPlainMemory(); why != "" {
 		t.Skip(why)
@@ -59,7 +60,8 @@ func TestAJobThatCrashesTheCoordinator(t *testing.T) {
 			break
 		}
 	}
-	if failed := c.Job(job); failed.GetState() != cleavev1.JobState_JOB_STATE_FAILED || failed.GetError().GetReason() != "COORDINATOR_CRASHED" {
+	if failed := c.Job(job); failed.GetState() != cleavev1.JobState_JOB_STATE_FAILED ||
+		failed.GetError().GetReason() != "COORDINATOR_CRASHED" {
 		t.Errorf("the job is %v", failed)
 	}
 	_, w := longPoints().run(c)

@@ -26,7 +26,8 @@ func neighborJob(data dataset.Dataset, spec *cleavev1.JobSpec, weights cleavev1.
 
 // neighborJobs are jobs on graphs of neighbors of data of every kind that has neighbors.
 var neighborJobs = sync.OnceValue(func() map[string]*workload {
-	const plain, gaussian = cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_UNSPECIFIED, cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_GAUSSIAN
+	const plain, gaussian = cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_UNSPECIFIED,
+		cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_GAUSSIAN
 	points, truth, err := synth.Gaussians(200, 4, 3, 3, random(1))
 	if err != nil {
 		panic(err)
@@ -40,11 +41,19 @@ var neighborJobs = sync.OnceValue(func() map[string]*workload {
 		panic(err)
 	}
 	return map[string]*workload{
-		"auto":                  neighborJob(points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, plain),
-		"auto with constraints": inFewFolds(neighborJob(points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Supervision: &cleavev1.Supervision{Constraints: supervise(points, truth, 40).constraints}, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, gaussian)),
-		"kernel k-means":        neighborJob(wide, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4}, Restarts: 5, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}, gaussian),
-		"ratio cut":             neighborJob(positive(gaussians(200, 6, 4, 4)), &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4}, Restarts: 3, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{Objective: cleavev1.Objective_OBJECTIVE_RATIO_CUT})}, gaussian),
-		"spectral":              neighborJob(kernel, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}, gaussian),
+		"auto": neighborJob(points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
+			Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, plain),
+		"auto with constraints": inFewFolds(neighborJob(points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
+			Supervision: &cleavev1.Supervision{Constraints: supervise(points, truth, 40).constraints},
+			Algorithm:   &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, gaussian)),
+		"kernel k-means": neighborJob(wide, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4}, Restarts: 5,
+			Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}, gaussian),
+		"ratio cut": neighborJob(positive(gaussians(200, 6, 4, 4)),
+			&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4}, Restarts: 3,
+				Algorithm: kernelKmeans(&cleavev1.KernelKmeans{Objective: cleavev1.Objective_OBJECTIVE_RATIO_CUT})},
+			gaussian),
+		"spectral": neighborJob(kernel, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4},
+			Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}, gaussian),
 	}
 })
 
@@ -107,9 +116,10 @@ func (c *Coordinator) neighborGraph(job string) *dataset.Graph {
 
 // longNeighbors looks for neighbors for a second or more: points without structure in many columns.
 var longNeighbors = sync.OnceValue(func() *workload {
-	return neighborJob(gaussians(12_000, 60, 1, 1), &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{
-		Eigenvectors: &cleavev1.Eigenvectors{Tolerance: proto.Float64(1e-3)},
-	}}}, cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_UNSPECIFIED)
+	return neighborJob(gaussians(12_000, 60, 1, 1), &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4},
+		Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{
+			Eigenvectors: &cleavev1.Eigenvectors{Tolerance: proto.Float64(1e-3)},
+		}}}, cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_UNSPECIFIED)
 })
 
 // TestNeighborGraphsSurviveKills kills a worker while neighbors are looked for, then the coordinator while the graph is
@@ -121,7 +131,9 @@ func TestNeighborGraphsSurviveKills(t *testing.T) {
 	load := longNeighbors()
 	job, w := load.run(c)
 	w.Resumes = true
-	w.Until("some neighbors are found", func(item *cleavev1.WatchJobResponse) bool { return item.GetProgress().GetTilesBuilt() > 0 })
+	w.Until("some neighbors are found", func(item *cleavev1.WatchJobResponse) bool {
+		return item.GetProgress().GetTilesBuilt() > 0
+	})
 	workers[0].Kill()
 	w.UntilSolverSteps(2)
 	w.StillRunning()

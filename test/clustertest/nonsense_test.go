@@ -14,14 +14,16 @@ import (
 // startLiar starts a worker in this process whose answers a function may change on their way.
 func startLiar(t testing.TB, c *Coordinator, change func(*workerv1.Done)) {
 	t.Helper()
-	intercept := func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	intercept := func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string,
+		open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
 		stream, err := open(ctx, desc, conn, method, options...)
 		return &changedStream{stream, change}, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- worker.Run(ctx, worker.Config{Coordinator: c.Addr, Name: "liar", Threads: 1, MemoryBytes: 1 << 30, Dial: c.workerDial(),
+		ended <- worker.Run(ctx, worker.Config{Coordinator: c.Addr, Name: "liar", Threads: 1, MemoryBytes: 1 << 30,
+			Dial:        c.workerDial(),
 			DialOptions: []grpc.DialOption{grpc.WithStreamInterceptor(intercept)}})
 	}()
 	t.Cleanup(func() {
@@ -58,7 +60,8 @@ func TestAWorkerThatAnswersNonsense(t *testing.T) {
 	c.AwaitWorkers(2)
 	_, w := longPoints().run(c)
 	longPoints().finish(t, "with a worker that answers nonsense", w)
-	if says := c.Stderr(); !strings.Contains(says, "a worker gave a wrong answer") || !strings.Contains(says, "worker=liar") {
+	if says := c.Stderr(); !strings.Contains(says, "a worker gave a wrong answer") ||
+		!strings.Contains(says, "worker=liar") {
 		t.Error("the log does not say so")
 	}
 }

@@ -73,8 +73,10 @@ func (s *ObjectStore) launch(t testing.TB) {
 	t.Helper()
 	program, err := s3Server()
 	must(t, program, err)
-	s.Process = start(t, "versitygw", program, "--access", accessKey, "--secret", secretKey, "--port", s.address, "--quiet",
-		"posix", "--sidecar", filepath.Join(s.data, "metadata"), "--versioning-dir", filepath.Join(s.data, "versions"), filepath.Join(s.data, "objects"))
+	s.Process = start(t, "versitygw", program, "--access", accessKey, "--secret", secretKey, "--port",
+		s.address, "--quiet",
+		"posix", "--sidecar", filepath.Join(s.data, "metadata"), "--versioning-dir", filepath.Join(s.data, "versions"),
+		filepath.Join(s.data, "objects"))
 	Eventually(t, "the S3 server listens", func() (bool, string) {
 		if !s.Running() {
 			t.Fatal("the S3 server ended while starting")

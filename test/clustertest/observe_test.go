@@ -62,7 +62,8 @@ func logLines(t testing.TB, p *Process) (lines []map[string]any) {
 	t.Helper()
 	for line := range strings.Lines(p.Stderr()) {
 		var object map[string]any
-		if err := json.Unmarshal([]byte(line), &object); err != nil || object["@level"] == nil || object["@message"] == nil {
+		if err := json.Unmarshal([]byte(line), &object); err != nil || object["@level"] == nil ||
+			object["@message"] == nil {
 			t.Fatalf("%s logged %q: %v", p.name, line, err)
 		}
 		lines = append(lines, object)
@@ -84,9 +85,11 @@ func TestMetricsHealthAndLogs(t *testing.T) {
 	t.Parallel()
 	watched := []string{"--admin", "127.0.0.1:0", "--log-format", "json"}
 	c := StartCoordinator(t, Options{Args: watched})
-	w := start(t, "worker", Build(t).Worker, append([]string{"--coordinator", c.Addr, "--name", "w0", "--threads", "1", "--memory", "1GiB"}, watched...)...)
+	w := start(t, "worker", Build(t).Worker, append([]string{"--coordinator", c.Addr, "--name", "w0", "--threads", "1",
+		"--memory", "1GiB"}, watched...)...)
 	c.AwaitWorkers(1)
-	coordinator, worker := adminOf(t, c.Process), adminOf(t, w)
+	coordinator := adminOf(t, c.Process)
+	worker := adminOf(t, w)
 	readiness(t, coordinator, http.StatusOK)
 	readiness(t, worker, http.StatusOK)
 
@@ -123,9 +126,11 @@ func TestMetricsHealthAndLogs(t *testing.T) {
 		})
 	}
 	for beginning, address := range map[string]string{
-		"cleave_operation_seconds_count{": coordinator, `cleave_store_seconds_count{operation="commit"`: coordinator, "cleave_event_flush_seconds_count": coordinator, `cleave_upload_bytes_total{kind="dataset"}`: coordinator,
+		"cleave_operation_seconds_count{": coordinator, `cleave_store_seconds_count{operation="commit"`: coordinator,
+		"cleave_event_flush_seconds_count": coordinator, `cleave_upload_bytes_total{kind="dataset"}`: coordinator,
 		`cleave_job_phase_seconds_total{phase="building"}`: coordinator, "process_cpu_seconds_total": coordinator,
-		"cleave_worker_swept_bytes_total{": worker, "cleave_worker_command_seconds_count{": worker, "cleave_worker_fetched_bytes_total{": worker, "go_goroutines": worker,
+		"cleave_worker_swept_bytes_total{": worker, "cleave_worker_command_seconds_count{": worker,
+		"cleave_worker_fetched_bytes_total{": worker, "go_goroutines": worker,
 	} {
 		if metric(t, address, beginning) <= 0 {
 			t.Errorf("%s has not counted anything", beginning)
@@ -165,26 +170,34 @@ func TestMetricsHealthAndLogs(t *testing.T) {
 func TestConfigurationOfARealProcess(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "coordinator.yaml")
-	if err := os.WriteFile(file, []byte("listen: 256.0.0.1:1\nlog-format: json\nlog-level: trace\nadmin: 127.0.0.1:0\nheartbeat: 100ms\n"), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte("listen: 256.0.0.1:1\nlog-format: json\nlog-level: trace\nadmin: 127.0.0.1:0\nheartbeat: 100ms\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := StartCoordinator(t, Options{Args: []string{"--config", file},
-		Env: []string{"CLEAVE_COORDINATOR_LISTEN=256.0.0.1:2", "CLEAVE_COORDINATOR_LOG_LEVEL=info"}}) // neither address exists
-	start(t, "worker", "/usr/bin/env", "CLEAVE_WORKER_NAME=by-environment", Build(t).Worker, "--coordinator", c.Addr, "--memory", "64MiB")
+		// neither address exists
+		Env: []string{"CLEAVE_COORDINATOR_LISTEN=256.0.0.1:2", "CLEAVE_COORDINATOR_LOG_LEVEL=info"}})
+	start(t, "worker", "/usr/bin/env", "CLEAVE_WORKER_NAME=by-environment", Build(t).Worker, "--coordinator", c.Addr,
+		"--memory", "64MiB")
 	c.AwaitWorkers(1)
 	if name := c.Workers()[0].GetName(); name != "by-environment" {
 		t.Errorf("the worker is named %q", name)
 	}
 	address := adminOf(t, c.Process)
-	Eventually(t, "heartbeats come", func() (bool, string) { return metric(t, address, "cleave_heartbeats_total") >= 3, "there are none" })
+	Eventually(t, "heartbeats come", func() (bool, string) {
+		return metric(t, address, "cleave_heartbeats_total") >= 3, "there are none"
+	})
 	for _, line := range logLines(t, c.Process) {
 		if line["@level"] == "debug" || line["@level"] == "trace" {
 			t.Fatalf("logged %v, although the environment says info", line)
 		}
 	}
 
-	wrong := start(t, "coordinator", "/usr/bin/env", "CLEAVE_COORDINATOR_HEARTBEET=1s", Build(t).Coordinator, "--data-dir", t.TempDir())
-	if code := wrong.ExitCode(); code != 2 || !strings.Contains(wrong.Stderr(), "did you mean CLEAVE_COORDINATOR_HEARTBEAT?") {
+	wrong := start(t, "coordinator", "/usr/bin/env", "CLEAVE_COORDINATOR_HEARTBEET=1s", Build(t).Coordinator,
+		"--data-dir", t.TempDir())
+	if code := wrong.ExitCode(); code != 2 ||
+		!strings.Contains(wrong.Stderr(), "did you mean CLEAVE_COORDINATOR_HEARTBEAT?") {
 		t.Errorf("exit code %d, %q", code, wrong.Stderr())
 	}
 }

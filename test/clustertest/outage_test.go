@@ -12,8 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// TestMembersOfEtcdAreKilled kills one of three members of etcd during a run, which goes on, and then a second, so that nothing
-// can be stored. Calls are refused until the members are back; then the job goes on.
+// TestMembersOfEtcdAreKilled kills one of three members of etcd during a run, which goes on, and then a second, so that
+// nothing can be stored. Calls are refused until the members are back; then the job goes on.
 func TestMembersOfEtcdAreKilled(t *testing.T) {
 	t.Parallel()
 	c := StartCoordinators(t, 2, Options{})
@@ -42,8 +42,8 @@ func TestMembersOfEtcdAreKilled(t *testing.T) {
 	load.finish(t, "with members of etcd killed", w)
 }
 
-// TestTheObjectStoreIsDown stops the S3 server that has the blobs during a run. Uploads are refused, and the result of the run
-// is stored once the server is back.
+// TestTheObjectStoreIsDown stops the S3 server that has the blobs during a run. Uploads are refused, and the result of
+// the run is stored once the server is back.
 func TestTheObjectStoreIsDown(t *testing.T) {
 	t.Parallel()
 	s3 := StartObjectStore(t)
@@ -51,7 +51,8 @@ func TestTheObjectStoreIsDown(t *testing.T) {
 	options.Members = 1
 	c := StartCoordinators(t, 2, options)
 	c.StartWorkers(2)
-	load, leader := longPoints(), c.Leader()
+	load := longPoints()
+	leader := c.Leader()
 	spec := load.on(leader)
 	job := leader.Create(spec)
 	w := leader.Watch(job)
@@ -60,7 +61,9 @@ func TestTheObjectStoreIsDown(t *testing.T) {
 	s3.Kill()
 	_, err := leader.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec})
 	wantError(t, "a submit without the object store", err, codes.Unavailable, "BLOBS_UNAVAILABLE")
-	w.UntilProgress("the result waits", func(p *cleavev1.Progress) bool { return p.GetPhase() == cleavev1.Phase_PHASE_WAITING })
+	w.UntilProgress("the result waits", func(p *cleavev1.Progress) bool {
+		return p.GetPhase() == cleavev1.Phase_PHASE_WAITING
+	})
 	s3.Restart()
 	load.finish(t, "with the object store down", w)
 

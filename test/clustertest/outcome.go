@@ -78,8 +78,8 @@ func modelBytes(t testing.TB, m *model.Model) []byte {
 }
 
 // SameOutcome fails the test unless two outcomes are the same in everything that the input determines: the
-// labels, and every bit of the result, the scores of rows, the model and the embedding. The placement of the work and its
-// duration may differ.
+// labels, and every bit of the result, the scores of rows, the model and the embedding. The placement of the work and
+// its duration may differ.
 func SameOutcome(t testing.TB, what string, got, want Outcome) {
 	t.Helper()
 	if !slices.Equal(got.Labels, want.Labels) {
@@ -112,8 +112,8 @@ func sameEmbedding(a, b *clustering.Embedding) bool {
 	})
 }
 
-// determined returns a result without what depends on the machine and the time, and without the state of the job and the
-// recipe of a table, which Compute does not have.
+// determined returns a result without what depends on the machine and the time, and without the state of the job and
+// the recipe of a table, which Compute does not have.
 func determined(r *cleavev1.Result) *cleavev1.Result {
 	r = proto.CloneOf(r)
 	r.State, r.Plan, r.Timings, r.Version, r.Recipe = 0, nil, nil, "", nil

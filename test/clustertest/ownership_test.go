@@ -5,13 +5,14 @@ import (
 	"testing"
 )
 
-// TestClustersOnOneBucket starts clusters on the same empty bucket at the same moment, each with a state of its own. One gets the bucket,
-// also after a restart. The others end with a sentence, and start with a prefix of their own.
+// TestClustersOnOneBucket starts clusters on the same empty bucket at the same moment, each with a state of its own.
+// One gets the bucket, also after a restart. The others end with a sentence, and start with a prefix of their own.
 func TestClustersOnOneBucket(t *testing.T) {
 	t.Parallel()
 	options := StartObjectStore(t).Options()
 	begin := func(dir, prefix string) *Process {
-		p := newProcess(t, "coordinator", Build(t).Coordinator, "--listen", "127.0.0.1:0", "--data-dir", dir, "--blobs", options.Args[1]+prefix)
+		p := newProcess(t, "coordinator", Build(t).Coordinator, "--listen", "127.0.0.1:0", "--data-dir", dir, "--blobs",
+			options.Args[1]+prefix)
 		p.cmd.Env = append(p.cmd.Env, options.Env...)
 		p.start()
 		return p
@@ -33,7 +34,8 @@ func TestClustersOnOneBucket(t *testing.T) {
 			owners = append(owners, dirs[i])
 			continue
 		}
-		if p.ExitCode() == 0 || !strings.Contains(p.Stderr(), "belongs to another cluster (") || !strings.Contains(p.Stderr(), "Use a different --blobs location") {
+		if p.ExitCode() == 0 || !strings.Contains(p.Stderr(), "belongs to another cluster (") ||
+			!strings.Contains(p.Stderr(), "Use a different --blobs location") {
 			t.Errorf("a cluster that did not get the bucket ended with %d", p.ExitCode())
 		}
 		if own := "&prefix=" + string(rune('a'+i)) + "/"; !listens(begin(dirs[i], own)) {

@@ -23,17 +23,20 @@ func TestParquetThroughAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran := command(t, dir, "bash", "-euo", "pipefail", "-c", guideCommands(t, root, "files.md", "## In a pipe"))
-	if ran.ExitCode != 0 || strings.Count(ran.Stdout, "\n") != 1 || !strings.HasPrefix(ran.Stdout, "wrote ") { // what generate says
+	// what generate says
+	if ran.ExitCode != 0 || strings.Count(ran.Stdout, "\n") != 1 || !strings.HasPrefix(ran.Stdout, "wrote ") {
 		t.Fatalf("exit code %d, output %q, %s", ran.ExitCode, ran.Stdout, ran.Stderr)
 	}
-	before, after := readTable(t, filepath.Join(dir, "parts.parquet")), readTable(t, filepath.Join(dir, "labeled.parquet"))
+	before := readTable(t, filepath.Join(dir, "parts.parquet"))
+	after := readTable(t, filepath.Join(dir, "labeled.parquet"))
 	columns := len(before.Columns)
 	if after.Rows() != before.Rows() || len(after.Columns) <= columns || before.Rows() != 300 {
 		t.Fatalf("%d rows of %d columns became %d of %d", before.Rows(), columns, after.Rows(), len(after.Columns))
 	}
 	for at := range before.Columns {
 		b, a := &before.Columns[at], &after.Columns[at]
-		if a.Name != b.Name || !slices.Equal(a.Numbers, b.Numbers) || !slices.Equal(a.Integers, b.Integers) || !slices.Equal(a.Texts, b.Texts) {
+		if a.Name != b.Name || !slices.Equal(a.Numbers, b.Numbers) || !slices.Equal(a.Integers, b.Integers) ||
+			!slices.Equal(a.Texts, b.Texts) {
 			t.Errorf("column %s is not what it was", b.Name)
 		}
 	}
@@ -44,7 +47,8 @@ func TestParquetThroughAPipe(t *testing.T) {
 	if len(sizes) != 3 || sizes[0] != 100 || sizes[1] != 100 || sizes[2] != 100 {
 		t.Errorf("clusters of %v rows", sizes)
 	}
-	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 4 { // bin, the generated folder and two tables
+	// bin, the generated folder and two tables
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 4 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

@@ -23,7 +23,8 @@ type step struct {
 // newStep returns a step that clusters points, with its own request id and output folder.
 func newStep(t testing.TB, c *Coordinator, data, requestID string, args ...string) step {
 	s := step{out: filepath.Join(t.TempDir(), "out")}
-	s.args = append([]string{"run", "--server", c.Addr, "--data", data, "--k", "3", "--algorithm", "kernel-kmeans", "--init", "random",
+	s.args = append([]string{"run", "--server", c.Addr, "--data", data, "--k", "3", "--algorithm", "kernel-kmeans",
+		"--init", "random",
 		"--request-id", requestID, "--out", s.out}, args...)
 	return s
 }
@@ -32,7 +33,8 @@ func newStep(t testing.TB, c *Coordinator, data, requestID string, args ...strin
 func pipelineData(t testing.TB, rows int) string {
 	t.Helper()
 	dir := t.TempDir()
-	if ran := Cleave(t, "generate", "gaussians", "--n", fmt.Sprint(rows), "--d", "4", "--k", "3", "--noise", "4", "--seed", "1", "--out", dir); ran.ExitCode != 0 {
+	if ran := Cleave(t, "generate", "gaussians", "--n", fmt.Sprint(rows), "--d", "4", "--k", "3", "--noise", "4",
+		"--seed", "1", "--out", dir); ran.ExitCode != 0 {
 		t.Fatal(ran.Stderr)
 	}
 	return filepath.Join(dir, "data.csv")
@@ -68,8 +70,8 @@ func (c *Client) jobsOf(requestID string) (jobs []*cleavev1.Job) {
 	return jobs
 }
 
-// TestAStepIsKilledAtAnyMoment: a step that is killed at random moments and repeated makes one job, uploads its data once,
-// and leaves the files of an undisturbed run and nothing else.
+// TestAStepIsKilledAtAnyMoment: a step that is killed at random moments and repeated makes one job, uploads its data
+// once, and leaves the files of an undisturbed run and nothing else.
 func TestAStepIsKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 1)
@@ -77,7 +79,8 @@ func TestAStepIsKilledAtAnyMoment(t *testing.T) {
 	undisturbed := newStep(t, c, data, "undisturbed", "--restarts", "20")
 	began := time.Now()
 	undisturbed.succeed(t)
-	took, names := time.Since(began), undisturbed.names(t)
+	took := time.Since(began)
+	names := undisturbed.names(t)
 	labels := readFiles(t, undisturbed.out).labels
 	if !slices.Contains(names, "_SUCCESS") {
 		t.Fatalf("the folder has %v", names)
@@ -134,8 +137,8 @@ func startStep(t testing.TB, c *Coordinator, requestID string, args ...string) (
 	return s, run, job
 }
 
-// TestSignalsOfAStep: SIGTERM lets the job go on, unless --on-term says otherwise, and SIGINT cancels it. The request id of a
-// job that was canceled makes no other.
+// TestSignalsOfAStep: SIGTERM lets the job go on, unless --on-term says otherwise, and SIGINT cancels it. The request
+// id of a job that was canceled makes no other.
 func TestSignalsOfAStep(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 1)
@@ -145,7 +148,8 @@ func TestSignalsOfAStep(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", id, code, run.Stderr())
 		}
 		wantCanceled(t, c, c.Watch(job))
-		if again := Cleave(t, s.args...); again.ExitCode != 130 || !strings.Contains(again.Stderr, "job "+job+" was canceled") {
+		if again := Cleave(t, s.args...); again.ExitCode != 130 ||
+			!strings.Contains(again.Stderr, "job "+job+" was canceled") {
 			t.Errorf("%s: once more: exit code %d: %s", id, again.ExitCode, again.Stderr)
 		}
 		if jobs := c.jobsOf(id); len(jobs) != 1 {
@@ -163,7 +167,9 @@ func TestSignalsOfAStep(t *testing.T) {
 	}
 
 	s, run, job = startStep(t, c, "detached")
-	if code := run.Terminate(); code != 75 || !strings.Contains(run.Stderr(), "cleave: terminated; job "+job+" continues. Run the same command again to wait for it") {
+	if code := run.Terminate(); code != 75 ||
+		!strings.Contains(run.Stderr(),
+			"cleave: terminated; job "+job+" continues. Run the same command again to wait for it") {
 		t.Errorf("exit code %d: %s", code, run.Stderr())
 	}
 	if state := c.Job(job).GetState(); state != cleavev1.JobState_JOB_STATE_RUNNING {
@@ -171,7 +177,8 @@ func TestSignalsOfAStep(t *testing.T) {
 	}
 	again := StartCleave(t, s.args...)
 	Eventually(t, "the second attempt follows the job", func() (bool, string) {
-		return strings.Contains(again.Stderr(), "landmarks 1000 would take about"), again.Stderr() // the notice of a long job
+		// the notice of a long job
+		return strings.Contains(again.Stderr(), "landmarks 1000 would take about"), again.Stderr()
 	})
 	canceled(s, again, job, "detached", again.Interrupt)
 }

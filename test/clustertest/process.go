@@ -43,7 +43,8 @@ func newProcess(t testing.TB, name, program string, args ...string) *Process {
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	p.cmd.SysProcAttr = attributes()
 	p.cmd.WaitDelay = 5 * time.Second
-	p.cmd.Env = append(os.Environ(), "CLEAVE_SERVER=", "CLEAVE_TOKEN=", "CLEAVE_CONTEXT=", "CLEAVE_CONFIG_DIR="+filepath.Join(sharedDir(), "no-logins"), "GORACE=halt_on_error=1")
+	p.cmd.Env = append(os.Environ(), "CLEAVE_SERVER=", "CLEAVE_TOKEN=", "CLEAVE_CONTEXT=",
+		"CLEAVE_CONFIG_DIR="+filepath.Join(sharedDir(), "no-logins"), "GORACE=halt_on_error=1")
 	return p
 }
 
@@ -60,7 +61,8 @@ func (p *Process) start() {
 }
 
 // crashOutput matches output that always means a defect.
-var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=|"@message":"[^"]*panicked"`)
+var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: ` +
+	`panic=|"@message":"[^"]*panicked"`)
 
 func (p *Process) cleanUp() {
 	p.signal(syscall.SIGKILL)
@@ -80,8 +82,8 @@ func (p *Process) Kill() {
 	p.ExitCode()
 }
 
-// Pause stops the process with SIGSTOP, like a machine that swaps or is suspended, and waits: the signal goes to one thread, and
-// until that one has a processor the others run on.
+// Pause stops the process with SIGSTOP, like a machine that swaps or is suspended, and waits: the signal goes to one
+// thread, and until that one has a processor the others run on.
 func (p *Process) Pause() {
 	p.t.Helper()
 	p.signal(syscall.SIGSTOP)

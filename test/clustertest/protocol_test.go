@@ -28,8 +28,10 @@ func TestIncompatibleWorkersAreRefused(t *testing.T) {
 		code   codes.Code
 		reason string
 	}{
-		{"a newer protocol", hello(wire.WorkerProtocol+1, kernel.NumericClass), codes.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH"},
-		{"an older protocol", hello(wire.WorkerProtocol-1, kernel.NumericClass), codes.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH"},
+		{"a newer protocol", hello(wire.WorkerProtocol+1, kernel.NumericClass), codes.FailedPrecondition,
+			"PROTOCOL_VERSION_MISMATCH"},
+		{"an older protocol", hello(wire.WorkerProtocol-1, kernel.NumericClass), codes.FailedPrecondition,
+			"PROTOCOL_VERSION_MISMATCH"},
 		{"other bits", hello(wire.WorkerProtocol, "f16"), codes.FailedPrecondition, "NUMERIC_CLASS_MISMATCH"},
 		{"no hello", &workerv1.AttachRequest{}, codes.InvalidArgument, "NO_HELLO"},
 	} {
@@ -58,7 +60,9 @@ func TestAWorkerOfAnotherVersionEnds(t *testing.T) {
 	t.Cleanup(server.Stop)
 
 	ran := Command(t, Build(t).Worker, "--coordinator", listener.Addr().String(), "--name", "old")
-	wantSentence(t, ran, 2, fmt.Sprintf("worker: speaks worker protocol %d, this coordinator speaks 99; run versions that are at most one release apart", wire.WorkerProtocol))
+	wantSentence(t, ran, 2,
+		fmt.Sprintf("worker: speaks worker protocol %d, this coordinator speaks 99; run versions that are at most "+
+			"one release apart", wire.WorkerProtocol))
 }
 
 // otherVersion refuses every worker, as a coordinator of another version does.
@@ -72,7 +76,8 @@ func (otherVersion) Attach(stream workerv1.WorkerService_AttachServer) error {
 		return err
 	}
 	return wire.Status(fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
-		"speaks worker protocol %d, this coordinator speaks 99; run versions that are at most one release apart", first.GetHello().GetProtocolVersion()))
+		"speaks worker protocol %d, this coordinator speaks 99; run versions that are at most one release apart",
+		first.GetHello().GetProtocolVersion()))
 }
 
 // TestAWorkerWaitsForItsCoordinator starts the worker first.

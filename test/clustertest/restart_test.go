@@ -35,7 +35,8 @@ func TestTheCoordinatorIsKilled(t *testing.T) {
 			w.Resumes = true
 			for kills := 1; kills <= 2; kills++ {
 				w.UntilIterations(w.Iterations() + 20)
-				Eventually(t, "the job runs", func() (bool, string) { // the events may have been there before it was killed
+				// the events may have been there before it was killed
+				Eventually(t, "the job runs", func() (bool, string) {
 					job := c.Job(job)
 					return job.GetState() == cleavev1.JobState_JOB_STATE_RUNNING, job.String()
 				})
@@ -52,7 +53,8 @@ func TestTheCoordinatorIsKilled(t *testing.T) {
 				other.Spec.Clusters = &cleavev1.JobSpec_K{K: other.GetSpec().GetK() + 1}
 				_, err = c.Jobs.CreateJob(t.Context(), other)
 				wantError(t, "the request id with another spec", err, codes.AlreadyExists, "REQUEST_ID_REUSED")
-				kept, err := c.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: spec.GetDatasetId()})
+				kept, err := c.Datasets.GetDataset(t.Context(),
+					&cleavev1.GetDatasetRequest{DatasetId: spec.GetDatasetId()})
 				if must(t, kept, err).GetDataset().GetRows() != uint32(load.data.Rows()) {
 					t.Errorf("the data set is now %v", kept.GetDataset())
 				}

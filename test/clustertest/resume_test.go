@@ -12,7 +12,8 @@ import (
 func resumedJobs() map[string]*workload {
 	return map[string]*workload{
 		"kernel k-means": longerPoints(), "metrics": longMetrics(), "landmarks": longLandmarks(),
-		"constrained spectral": longEigenvectors()["constrained-spectral"], "auto": longAuto(), "neighbors": longNeighbors(),
+		"constrained spectral": longEigenvectors()["constrained-spectral"], "auto": longAuto(),
+		"neighbors":    longNeighbors(),
 		"a range of k": longRange(),
 	}
 }
@@ -49,7 +50,9 @@ func TestJobsGoOnAfterAKill(t *testing.T) {
 			c.AwaitWorkers(2)
 			job, w := load.run(c)
 			w.Resumes = true
-			Eventually(t, "a snapshot is stored", func() (bool, string) { return len(c.snapshots(job)) > 0, "there is none" })
+			Eventually(t, "a snapshot is stored", func() (bool, string) {
+				return len(c.snapshots(job)) > 0, "there is none"
+			})
 			w.StillRunning()
 			c.Kill()
 			c.Restart()
@@ -58,7 +61,9 @@ func TestJobsGoOnAfterAKill(t *testing.T) {
 			if !strings.Contains(c.Stderr(), "the job resumes from a snapshot") {
 				t.Error("the job started over")
 			}
-			Eventually(t, "no snapshot is left", func() (bool, string) { return len(c.snapshots(job)) == 0, "there are some" })
+			Eventually(t, "no snapshot is left", func() (bool, string) {
+				return len(c.snapshots(job)) == 0, "there are some"
+			})
 		})
 	}
 }

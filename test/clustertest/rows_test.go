@@ -25,18 +25,21 @@ var rowLoads = []rowLoad{{"dense", largeRows, 78}, {"sparse", largeSparseRows, 1
 // largeRows has a data set that workers fetch by rows, in clusters that overlap, so that k-means makes many iterations.
 var largeRows = sync.OnceValue(func() *workload { return rowWorkload(gaussians(40_000, 300, 5, 1), 2, 30) })
 
-// largeSparseRows is the same with sparse points. The number of their entries is odd, so that values cross the borders of
-// pieces.
+// largeSparseRows is the same with sparse points. The number of their entries is odd, so that values cross the borders
+// of pieces.
 var largeSparseRows = sync.OnceValue(func() *workload {
 	const rows, columns = 32_000, 1500
 	random := random(1)
-	starts, all, values := []int64{0}, []int32(nil), []float64(nil)
+	starts := []int64{0}
+	all := []int32(nil)
+	values := []float64(nil)
 	for i := range rows {
 		for f := random.IntN(5); f < columns; f += 1 + random.IntN(6) {
 			if i == rows-1 && len(all)%2 == 1 && f > columns/2 {
 				break
 			}
-			all, values = append(all, int32(f)), append(values, random.Float64()+float64(f%5/(1+i%5)))
+			all = append(all, int32(f))
+			values = append(values, random.Float64()+float64(f%5/(1+i%5)))
 		}
 		starts = append(starts, int64(len(all)))
 	}
@@ -55,9 +58,9 @@ func rowWorkload(data dataset.Dataset, restarts, iterations uint32) *workload {
 	})
 }
 
-// TestADataSetThatNoWorkerCanHold: a job whose data set does not fit into the memory of one worker is refused there, and
-// runs on several, with the bits of one process, through the end of a worker and with one that joins. Each worker fetches
-// its part.
+// TestADataSetThatNoWorkerCanHold: a job whose data set does not fit into the memory of one worker is refused there,
+// and runs on several, with the bits of one process, through the end of a worker and with one that joins. Each worker
+// fetches its part.
 func TestADataSetThatNoWorkerCanHold(t *testing.T) {
 	testscale.LongOnly(t, "package fleet has TestADataSetLargerThanAnyWorker")
 	t.Parallel()
@@ -67,7 +70,8 @@ func TestADataSetThatNoWorkerCanHold(t *testing.T) {
 }
 
 func (l rowLoad) runWhereNoWorkerCanHoldIt(t *testing.T) {
-	load, memory := l.load(), fmt.Sprintf("%dMiB", l.memory)
+	load := l.load()
+	memory := fmt.Sprintf("%dMiB", l.memory)
 	size := dataset.EncodedSize(load.data)
 	if size <= int64(l.memory)<<20 {
 		t.Fatalf("the data set has %d bytes", size)
@@ -85,7 +89,8 @@ func (l rowLoad) runWhereNoWorkerCanHoldIt(t *testing.T) {
 	w := c.Watch(c.Create(spec))
 	w.UntilIterations(1)
 	// A quarter, with the pieces at its ends and those that it has fetched for tiles that it got since.
-	if got := metric(t, adminOf(t, first.Process), "cleave_worker_piece_bytes_total"); got == 0 || got > float64(size)/2 {
+	if got := metric(t, adminOf(t, first.Process), "cleave_worker_piece_bytes_total"); got == 0 ||
+		got > float64(size)/2 {
 		t.Errorf("one of four workers fetched %.0f bytes of %d", got, size)
 	}
 	w.StillRunning()

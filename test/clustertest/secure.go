@@ -65,13 +65,16 @@ func (c *Coordinator) workerDial() credentials.Dial {
 // As returns the coordinator as another caller sees it.
 func (c *Coordinator) As(d credentials.Dial) Client { return dial(c.Process.t, c.Addr, d) }
 
-// StartSecureCluster starts a coordinator that asks who calls, and workers with certificates. The test itself is an admin.
+// StartSecureCluster starts a coordinator that asks who calls, and workers with certificates. The test itself is an
+// admin.
 func StartSecureCluster(t testing.TB, f SecureFolder, workers int, args ...string) (*Coordinator, []*Worker) {
 	t.Helper()
-	c := StartCoordinator(t, Options{Args: append([]string{"--tls", f.Path("coordinator")}, args...), Dial: f.Dial("admin")})
+	c := StartCoordinator(t, Options{Args: append([]string{"--tls", f.Path("coordinator")}, args...),
+		Dial: f.Dial("admin")})
 	started := make([]*Worker, workers)
 	for i := range started {
-		started[i] = startWorker(t, c.Addr, fmt.Sprintf("w%d", i), "1GiB", "--tls", f.Path("worker"), "--log-level", "trace")
+		started[i] = startWorker(t, c.Addr, fmt.Sprintf("w%d", i), "1GiB", "--tls", f.Path("worker"),
+			"--log-level", "trace")
 	}
 	c.AwaitWorkers(workers)
 	return c, started

@@ -22,14 +22,15 @@ func startServe(t *testing.T, args ...string) *Coordinator {
 	return c
 }
 
-// TestServeOutlivesItsWorkers drains the workers of `cleave serve` one after the other: it says so and stays, a job waits,
-// and a worker that joins takes it.
+// TestServeOutlivesItsWorkers drains the workers of `cleave serve` one after the other: it says so and stays, a job
+// waits, and a worker that joins takes it.
 func TestServeOutlivesItsWorkers(t *testing.T) {
 	t.Parallel()
 	c := startServe(t, "--workers", "2")
 	drain := func(worker, said string) {
 		t.Helper()
-		if got := Cleave(t, "drain", worker, "--server", c.Addr); got.ExitCode != 0 || !strings.HasSuffix(got.Stdout, "): draining; it has no tiles and leaves now\n") {
+		if got := Cleave(t, "drain", worker, "--server", c.Addr); got.ExitCode != 0 ||
+			!strings.HasSuffix(got.Stdout, "): draining; it has no tiles and leaves now\n") {
 			t.Fatalf("exit code %d: %s%s", got.ExitCode, got.Stdout, got.Stderr)
 		}
 		Eventually(t, worker+" has left", func() (bool, string) {
@@ -37,7 +38,8 @@ func TestServeOutlivesItsWorkers(t *testing.T) {
 		})
 	}
 	drain("worker-1", "; workers in this process: 1")
-	drain("worker-0", "; it was the last worker in this process. Jobs wait until another joins: worker --coordinator "+c.Addr)
+	drain("worker-0", "; it was the last worker in this process. Jobs wait until another joins: worker --coordinator "+
+		c.Addr)
 	job, w := warmUp().run(c)
 	Eventually(t, "the job waits", func() (bool, string) {
 		status := c.Job(job).GetStatusMessage()

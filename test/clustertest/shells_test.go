@@ -24,10 +24,12 @@ func TestCompletionInFish(t *testing.T) {
 	if err != nil {
 		t.Skip("fish is not installed")
 	}
-	bin, home := filepath.Dir(Build(t).Cleave), t.TempDir()
+	bin := filepath.Dir(Build(t).Cleave)
+	home := t.TempDir()
 	const script = `set -x PATH $argv[1] $PATH; cleave completion fish | source; or exit 1; complete -C "$argv[2]"`
 	for _, line := range completedLines {
-		r := Command(t, "env", "HOME="+home, "XDG_CONFIG_HOME="+home, fish, "--no-config", "-c", script, bin, line.begun)
+		r := Command(t, "env", "HOME="+home, "XDG_CONFIG_HOME="+home, fish, "--no-config", "-c", script,
+			bin, line.begun)
 		word, _, _ := strings.Cut(strings.TrimSpace(r.Stdout), "\t") // a description follows
 		if want := line.whole[strings.LastIndexByte(line.whole, ' ')+1:]; r.ExitCode != 0 || word != want {
 			t.Errorf("%q: exit code %d, %q, %s; want %q", line.begun, r.ExitCode, r.Stdout, r.Stderr, want)
@@ -35,7 +37,8 @@ func TestCompletionInFish(t *testing.T) {
 	}
 }
 
-// typing runs zsh in a terminal of its own, types each line and the tabulator key, and waits for what is to be there then.
+// typing runs zsh in a terminal of its own, types each line and the tabulator key, and waits for what is to be there
+// then.
 const typing = `
 zmodload zsh/zpty || exit 1
 PATH=$1:$PATH

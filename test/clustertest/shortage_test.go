@@ -36,7 +36,8 @@ func smallWorker(t *testing.T, c *Coordinator, name string) *Worker {
 
 // waitsForMemory tells whether a job waits because the workers have too little memory for it.
 func waitsForMemory(p *cleavev1.Progress) bool {
-	return p.GetPhase() == cleavev1.Phase_PHASE_WAITING && strings.Contains(p.GetMessage(), "waiting for a worker, up to") &&
+	return p.GetPhase() == cleavev1.Phase_PHASE_WAITING &&
+		strings.Contains(p.GetMessage(), "waiting for a worker, up to") &&
 		strings.Contains(p.GetMessage(), "the job does not fit")
 }
 

@@ -40,11 +40,12 @@ type soak struct {
 	table  *soakTable
 }
 
-// TestSoak strikes all faults again and again, with other seeds each time, until the time is over, each has had its runs, or
-// somebody interrupts it. It goes on after failures. After each strike it says how that went on standard error and writes a
-// table to SOAK_OUT. With SOAK_TLS there are certificates.
+// TestSoak strikes all faults again and again, with other seeds each time, until the time is over, each has had its
+// runs, or somebody interrupts it. It goes on after failures. After each strike it says how that went on standard error
+// and writes a table to SOAK_OUT. With SOAK_TLS there are certificates.
 func TestSoak(t *testing.T) {
-	s := soak{table: &soakTable{began: time.Now(), tls: os.Getenv("SOAK_TLS") != ""}, faults: regexp.MustCompile(os.Getenv("FAULTS"))}
+	s := soak{table: &soakTable{began: time.Now(), tls: os.Getenv("SOAK_TLS") != ""},
+		faults: regexp.MustCompile(os.Getenv("FAULTS"))}
 	if limit := os.Getenv("SOAK"); limit != "" {
 		parsed, err := time.ParseDuration(limit)
 		s.limit = must(t, parsed, err)
@@ -98,7 +99,8 @@ func (s *soak) run(t *testing.T) {
 }
 
 func (s *soak) strike(t *testing.T, f disturbance, seed uint64) {
-	pause, skipped := time.Duration(0), false
+	pause := time.Duration(0)
+	skipped := false
 	ok := t.Run(fmt.Sprintf("%s, seed %d", f.name, seed), func(t *testing.T) {
 		t.Cleanup(func() { skipped = t.Skipped() })
 		pause = strikeOnce(t, f, seed, s.dial)
@@ -154,22 +156,27 @@ func (s *soakTable) String() string {
 		with = "with TLS"
 	}
 	for _, r := range s.rows {
-		runs, failures = runs+len(r.pauses)+len(r.failed), failures+len(r.failed)
+		runs = runs + len(r.pauses) + len(r.failed)
+		failures += len(r.failed)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d faults, %d runs, %d failures, in %v, %s:\n\n", len(s.rows), runs, failures, time.Since(s.began).Round(time.Second), with)
+	fmt.Fprintf(&b, "%d faults, %d runs, %d failures, in %v, %s:\n\n", len(s.rows), runs, failures,
+		time.Since(s.began).Round(time.Second), with)
 	b.WriteString("| fault | runs | failures | no event for, p50 | worst |\n|---|---|---|---|---|\n")
 	for _, r := range s.rows {
 		slices.SortFunc(r.pauses, cmp.Compare[time.Duration])
 		median, worst := "", ""
 		if n := len(r.pauses); n > 0 {
-			median, worst = r.pauses[n/2].Round(10*time.Millisecond).String(), r.pauses[n-1].Round(10*time.Millisecond).String()
+			median = r.pauses[n/2].Round(10 * time.Millisecond).String()
+			worst = r.pauses[n-1].Round(10 * time.Millisecond).String()
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s |\n", r.name, len(r.pauses)+len(r.failed), len(r.failed), median, worst)
+		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s |\n", r.name, len(r.pauses)+len(r.failed), len(r.failed),
+			median, worst)
 	}
 	for _, r := range s.rows {
 		for _, seed := range r.failed {
-			fmt.Fprintf(&b, "\nFailed: %s, seed %d (again: make soak SEED=%d FAULTS='%s')\n", r.name, seed, seed, regexp.QuoteMeta(r.name))
+			fmt.Fprintf(&b, "\nFailed: %s, seed %d (again: make soak SEED=%d FAULTS='%s')\n", r.name, seed, seed,
+				regexp.QuoteMeta(r.name))
 		}
 	}
 	return b.String()

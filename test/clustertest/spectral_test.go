@@ -53,9 +53,11 @@ func groupedGraph(n, k int, inside, outside float64) supervised {
 // start.
 func (s supervised) spectralSpecs(k uint32) map[string]*cleavev1.JobSpec {
 	specs := map[string]*cleavev1.JobSpec{
-		"spectral":             {Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}},
-		"spectral-learning":    {Algorithm: &cleavev1.JobSpec_SpectralLearning{SpectralLearning: &cleavev1.SpectralLearning{}}},
-		"constrained-spectral": {Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{}}},
+		"spectral": {Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}},
+		"spectral-learning": {
+			Algorithm: &cleavev1.JobSpec_SpectralLearning{SpectralLearning: &cleavev1.SpectralLearning{}}},
+		"constrained-spectral": {
+			Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{}}},
 		"constrained-spectral by the paper": {Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{
 			Beta: &cleavev1.Beta{Kind: &cleavev1.Beta_Rule{Rule: cleavev1.BetaRule_BETA_RULE_PAPER}},
 		}}},
@@ -63,7 +65,9 @@ func (s supervised) spectralSpecs(k uint32) map[string]*cleavev1.JobSpec {
 			Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_SPECTRAL}},
 	}
 	for _, spec := range specs {
-		spec.Clusters, spec.Seed, spec.Supervision = &cleavev1.JobSpec_K{K: k}, 3, &cleavev1.Supervision{Constraints: s.constraints}
+		spec.Clusters = &cleavev1.JobSpec_K{K: k}
+		spec.Seed = 3
+		spec.Supervision = &cleavev1.Supervision{Constraints: s.constraints}
 	}
 	return specs
 }
@@ -73,7 +77,8 @@ func (s supervised) spectralSpecs(k uint32) map[string]*cleavev1.JobSpec {
 var spectralJobs = sync.OnceValue(func() map[string]*workload {
 	jobs := map[string]*workload{}
 	for _, k := range []int{2, 4} {
-		for kind, of := range map[string]supervised{"points": groupedPoints(160, k), "a graph": groupedGraph(160, k, 10, 2)} {
+		for kind, of := range map[string]supervised{"points": groupedPoints(160, k),
+			"a graph": groupedGraph(160, k, 10, 2)} {
 			for name, spec := range of.spectralSpecs(uint32(k)) {
 				jobs[fmt.Sprintf("%s of %s, k = %d", name, kind, k)] = newWorkload(of.data, spec)
 			}
@@ -89,7 +94,8 @@ var spectralJobs = sync.OnceValue(func() map[string]*workload {
 })
 
 // TestEigenvectorsHaveTheSameBitsOnAnyNumberOfWorkers runs every algorithm that computes eigenvectors on
-// clusters of 1 and 3 worker processes, and in a long run of 2 and 5 too. Labels, eigenvalues and coordinates must be the same.
+// clusters of 1 and 3 worker processes, and in a long run of 2 and 5 too. Labels, eigenvalues and coordinates must be
+// the same.
 func TestEigenvectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	t.Parallel()
 	for c, workers := range growingCluster(t, testscale.Some([]int{1, 2, 3, 5}, 2)...) {
@@ -114,7 +120,8 @@ func TestEigenvectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 // longEigenvectors take seconds to compute their eigenvectors: those of a graph with weak groups, and those
 // of a narrow kernel, whose eigenvalues are close together.
 var longEigenvectors = sync.OnceValue(func() map[string]*workload {
-	graph, points := groupedGraph(2500, 4, 5, 4), groupedPoints(1200, 4)
+	graph := groupedGraph(2500, 4, 5, 4)
+	points := groupedPoints(1200, 4)
 	jobs := map[string]*workload{}
 	for name, spec := range graph.spectralSpecs(4) {
 		jobs[name] = newWorkload(graph.data, spec)
@@ -182,7 +189,8 @@ func checkSteps(t *testing.T, what string, w *Watch, spec *cleavev1.JobSpec) {
 		}
 		last = s
 	}
-	if estimates == 0 || last.StepsLeft == nil || last.GetStepsLeft() != 0 || last.GetTolerance() != tolerance || last.GetResidual() > tolerance || last.GetConverged() != last.GetWanted() {
+	if estimates == 0 || last.StepsLeft == nil || last.GetStepsLeft() != 0 || last.GetTolerance() != tolerance ||
+		last.GetResidual() > tolerance || last.GetConverged() != last.GetWanted() {
 		t.Errorf("%s: %d steps estimated how many were left, and the last was %v", what, estimates, last)
 	}
 }

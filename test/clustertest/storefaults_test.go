@@ -12,12 +12,17 @@ import (
 // failover_test.go and outage_test.go have most of them once.
 func storeFaults() []disturbance {
 	return []disturbance{
-		{name: "the leader of three is killed", load: longPoints, soakOnly: true, begin: beginThree, strike: killLeader},
-		{name: "the leader of three pauses beyond its lease and wakes up", load: longPoints, soakOnly: true, begin: beginThree, strike: pauseLeader},
-		{name: "a member of etcd is killed", load: longPoints, soakOnly: true, begin: beginThree, strike: func(r *faultRun) { killMembers(r, 1) }},
-		{name: "two of three members of etcd are killed", load: longPoints, soakOnly: true, begin: beginThree, strike: func(r *faultRun) { killMembers(r, 2) }},
+		{name: "the leader of three is killed", load: longPoints, soakOnly: true, begin: beginThree,
+			strike: killLeader},
+		{name: "the leader of three pauses beyond its lease and wakes up", load: longPoints, soakOnly: true,
+			begin: beginThree, strike: pauseLeader},
+		{name: "a member of etcd is killed", load: longPoints, soakOnly: true, begin: beginThree,
+			strike: func(r *faultRun) { killMembers(r, 1) }},
+		{name: "two of three members of etcd are killed", load: longPoints, soakOnly: true, begin: beginThree,
+			strike: func(r *faultRun) { killMembers(r, 2) }},
 		{name: "the object store is down", load: faultPoints, soakOnly: true, begin: beginObjects, strike: stopObjects},
-		{name: "the disk is full", load: faultPoints, soakOnly: true, needs: needsMounts, begin: beginSmallDisk, strike: fillDisk},
+		{name: "the disk is full", load: faultPoints, soakOnly: true, needs: needsMounts, begin: beginSmallDisk,
+			strike: fillDisk},
 	}
 }
 
@@ -86,8 +91,8 @@ func beginObjects(r *faultRun, o Options) {
 	r.c = StartCoordinator(r, o)
 }
 
-// stopObjects stops the object store until the result waits for it. It has struck when it is over: until then nothing is
-// missing but the end.
+// stopObjects stops the object store until the result waits for it. It has struck when it is over: until then nothing
+// is missing but the end.
 func stopObjects(r *faultRun) {
 	r.iterate()
 	r.blobs.server.Kill()
@@ -116,5 +121,7 @@ func fillDisk(r *faultRun) {
 // awaitWaiting waits until the run is done and its result cannot be stored.
 func (r *faultRun) awaitWaiting() {
 	r.Helper()
-	r.w.UntilProgress("the result waits", func(p *cleavev1.Progress) bool { return p.GetPhase() == cleavev1.Phase_PHASE_WAITING })
+	r.w.UntilProgress("the result waits", func(p *cleavev1.Progress) bool {
+		return p.GetPhase() == cleavev1.Phase_PHASE_WAITING
+	})
 }

@@ -28,7 +28,8 @@ func writeTable(t *testing.T, path string, rows *table.Table) {
 // withClasses adds a column of classes to customers, which is empty in some rows.
 func withClasses(t *testing.T, rows *table.Table, known func(row int) bool) *table.Table {
 	t.Helper()
-	class := table.Column{Name: "group", Type: table.Text, Texts: make([]string, rows.Rows()), Empty: make([]bool, rows.Rows())}
+	class := table.Column{Name: "group", Type: table.Text, Texts: make([]string, rows.Rows()),
+		Empty: make([]bool, rows.Rows())}
 	first := rows.Columns[2]
 	for row := range class.Texts {
 		if class.Empty[row] = !known(row); !class.Empty[row] {
@@ -46,8 +47,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Tables that are sent as they are read, from files and from standard input, become the same files as those that are read first:
-// labels, joined rows, models and pictures.
+// Tables that are sent as they are read, from files and from standard input, become the same files as those that are
+// read first: labels, joined rows, models and pictures.
 func TestStreamedTables(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -72,7 +73,8 @@ func TestStreamedTables(t *testing.T) {
 	c, _ := StartCluster(t, 1)
 	for at, args := range testscale.Some([]string{
 		"--data few.csv --label-column group --join --algorithm seeded-kmeans",
-		"--data few.csv --ignore group --constraints pairs.csv --missing drop --join --labels-format parquet --algorithm pc-kmeans",
+		"--data few.csv --ignore group --constraints pairs.csv --missing drop --join --labels-format parquet " +
+			"--algorithm pc-kmeans",
 		"--data all.parquet --label-column group --sample-constraints 40 --algorithm pc-kmeans",
 		"--data all.parquet --ignore group --seeds seeds.csv --truth truth.csv --algorithm kernel-kmeans",
 	}, 1) {
@@ -85,7 +87,9 @@ func TestStreamedTables(t *testing.T) {
 			}
 		}
 		cleave := Build(t).Cleave
-		read, file, pipe := fmt.Sprintf("read%d", at), fmt.Sprintf("file%d", at), fmt.Sprintf("pipe%d", at)
+		read := fmt.Sprintf("read%d", at)
+		file := fmt.Sprintf("file%d", at)
+		pipe := fmt.Sprintf("pipe%d", at)
 		run(read, cleave+" run "+args)
 		run(file, cleave+" run --stream-from 0 "+args)
 		data := strings.Fields(args)[1]
@@ -136,12 +140,14 @@ func sameTable(t *testing.T, what string, want, got *table.Table) {
 	}
 }
 
-// An upload that breaks is repeated: a connection is cut, and a coordinator is killed and started again, while a table is sent from a
-// file and from standard input.
+// An upload that breaks is repeated: a connection is cut, and a coordinator is killed and started again, while a table
+// is sent from a file and from standard input.
 func TestBrokenUploadsOfStreams(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	writeTable(t, filepath.Join(dir, "few.csv"), withClasses(t, customers(t, 20_000), func(row int) bool { return row%500 == 3 }))
+	writeTable(t, filepath.Join(dir, "few.csv"), withClasses(t, customers(t, 20_000), func(row int) bool {
+		return row%500 == 3
+	}))
 	c, _ := StartCluster(t, 1)
 	p := startProxy(t, c.Addr)
 	const args = " --label-column group --k 2 --seed 3 --algorithm seeded-kmeans --join --out - --server "
@@ -150,15 +156,18 @@ func TestBrokenUploadsOfStreams(t *testing.T) {
 	if want.ExitCode != 0 {
 		t.Fatal(want.Stderr)
 	}
-	file, pipe := cleave+" run --stream-from 0 --data few.csv", "cat few.csv | "+cleave+" run --data -"
+	file := cleave + " run --stream-from 0 --data few.csv"
+	pipe := "cat few.csv | " + cleave + " run --data -"
 	for _, broken := range []struct {
 		line  string
 		fault func()
 	}{{file, p.cut}, {pipe, p.cut}, {pipe, func() { c.Kill(); c.Restart() }}} {
 		p.whenPassed(400_000, broken.fault)
 		got := shellIn(t, dir, broken.line+args+p.addr())
-		if got.ExitCode != 0 || got.Stdout != want.Stdout || !strings.Contains(got.Stderr, "sending the table again from its first row") {
-			t.Errorf("%s: exit code %d, %d bytes where %d were expected: %s", broken.line, got.ExitCode, len(got.Stdout), len(want.Stdout), got.Stderr)
+		if got.ExitCode != 0 || got.Stdout != want.Stdout ||
+			!strings.Contains(got.Stderr, "sending the table again from its first row") {
+			t.Errorf("%s: exit code %d, %d bytes where %d were expected: %s", broken.line, got.ExitCode,
+				len(got.Stdout), len(want.Stdout), got.Stderr)
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 
 // customers are a table as people have it: ids, numbers with gaps, and a category.
 func customers(t testing.TB, rows int) *table.Table {
-	points, rng := gaussians(rows, 5, 12, 6), random(9)
+	points := gaussians(rows, 5, 12, 6)
+	rng := random(9)
 	columns := []table.Column{{Name: "customer", Type: table.Text}, {Name: "region", Type: table.Text}}
 	for row := range rows {
 		columns[0].Texts = append(columns[0].Texts, fmt.Sprintf("c%d", 3*row+1))
@@ -41,8 +42,8 @@ func withRecipe(of Outcome, fitted *recipe.Recipe, notices []string) Outcome {
 	return of
 }
 
-// TestJobsOnTables: the coordinator makes points of a table, again whenever it is started, and every cluster answers as the
-// points do that are made here, to the last bit.
+// TestJobsOnTables: the coordinator makes points of a table, again whenever it is started, and every cluster answers as
+// the points do that are made here, to the last bit.
 func TestJobsOnTables(t *testing.T) {
 	t.Parallel()
 	all := customers(t, 2000)
@@ -55,14 +56,16 @@ func TestJobsOnTables(t *testing.T) {
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})
-	short := newWorkload(made.Points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 5}, Seed: 2, Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}})
+	short := newWorkload(made.Points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 5}, Seed: 2,
+		Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}})
 	for _, workers := range []int{1, 2, 3} {
 		t.Run(fmt.Sprintf("%d workers", workers), func(t *testing.T) {
 			t.Parallel()
 			c, _ := StartCluster(t, workers)
 			on := func(l *workload) string {
 				spec := proto.CloneOf(l.spec)
-				spec.Data = &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: c.UploadTable(all).GetTableId()}}
+				spec.Data = &cleavev1.JobSpec_Table{
+					Table: &cleavev1.TablePoints{TableId: c.UploadTable(all).GetTableId()}}
 				return c.Create(spec)
 			}
 			job := on(short)

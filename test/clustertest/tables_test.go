@@ -36,13 +36,15 @@ func TestManyConstraints(t *testing.T) {
 	job := c.Create(&cleavev1.JobSpec{
 		Data: &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(points)}, Clusters: &cleavev1.JobSpec_K{K: 2}, Seed: 1,
 		Supervision: &cleavev1.Supervision{Constraints: c.UploadTable(tabletest.Constraints(pairs))},
-		Algorithm:   kernelKmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}}),
+		Algorithm: kernelKmeans(
+			&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}}),
 	})
 	if ended := c.Watch(job).End(); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Fatalf("the job ended as %v", ended)
 	}
 	outcome := c.Outcome(job)
-	if report := outcome.Result.GetConstraints(); int(report.GetTotal()) != count || int(report.GetSatisfied()) != count {
+	if report := outcome.Result.GetConstraints(); int(report.GetTotal()) != count ||
+		int(report.GetSatisfied()) != count {
 		t.Errorf("of %d constraints the report says %v", count, report)
 	}
 	for i, label := range outcome.Labels {
@@ -78,13 +80,18 @@ func TestTablesInlineAndByID(t *testing.T) {
 		},
 		"labels and weights": func(use func(*cleavev1.TableInput) *cleavev1.TableInput) *cleavev1.JobSpec {
 			return &cleavev1.JobSpec{
-				Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: use(wire.InlineTable(tabletest.Labels(labels)))},
-				Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{Weights: use(wire.InlineTable(tabletest.Weights(weights)))})}
+				Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS,
+					Labels: use(wire.InlineTable(tabletest.Labels(labels)))},
+				Algorithm: kernelKmeans(
+					&cleavev1.KernelKmeans{Weights: use(wire.InlineTable(tabletest.Weights(weights)))})}
 		},
 	} {
-		inline, byID := spec(func(input *cleavev1.TableInput) *cleavev1.TableInput { return input }), spec(stored)
+		inline := spec(func(input *cleavev1.TableInput) *cleavev1.TableInput { return input })
+		byID := spec(stored)
 		for _, s := range []*cleavev1.JobSpec{inline, byID} {
-			s.Data, s.Clusters, s.Seed = &cleavev1.JobSpec_DatasetId{DatasetId: data}, &cleavev1.JobSpec_K{K: 8}, 3
+			s.Data = &cleavev1.JobSpec_DatasetId{DatasetId: data}
+			s.Clusters = &cleavev1.JobSpec_K{K: 8}
+			s.Seed = 3
 		}
 		var outcomes []Outcome
 		for _, s := range []*cleavev1.JobSpec{inline, byID} {

@@ -26,8 +26,10 @@ func startRun(t testing.TB, c *Coordinator, args ...string) (run *Process, job s
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	run = StartCleave(t, append([]string{"run", "--server", c.Addr, "--data", data, "--k", strconv.Itoa(int(load.spec.GetK())),
-		"--seed", strconv.FormatUint(load.spec.GetSeed(), 10), "--algorithm", "kernel-kmeans", "--init", "random"}, args...)...)
+	run = StartCleave(t, append([]string{"run", "--server", c.Addr, "--data", data, "--k",
+		strconv.Itoa(int(load.spec.GetK())),
+		"--seed", strconv.FormatUint(load.spec.GetSeed(), 10), "--algorithm", "kernel-kmeans", "--init", "random"},
+		args...)...)
 	Eventually(t, "the job iterates", func() (bool, string) {
 		jobs, err := c.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
 		for _, each := range must(t, jobs, err).GetJobs() {
@@ -46,7 +48,9 @@ func TestAnInterruptedRunCancelsItsJob(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 1)
 	run, job := startRun(t, c, "--restarts", "1000")
-	if code := run.Interrupt(); code != 130 || !strings.Contains(run.Stderr(), "cleave: canceled job "+job+". Its labels so far, if it had any: cleave result "+job+" --server ") {
+	if code := run.Interrupt(); code != 130 ||
+		!strings.Contains(run.Stderr(),
+			"cleave: canceled job "+job+". Its labels so far, if it had any: cleave result "+job+" --server ") {
 		t.Errorf("exit code %d and %q; want 130 and a message that it is canceled", code, tail([]byte(run.Stderr())))
 	}
 	wantCanceled(t, c, c.Watch(job))
@@ -71,7 +75,9 @@ func TestARunSurvivesARestartOfTheCoordinator(t *testing.T) {
 		labels.WriteString("\n" + strconv.Itoa(i) + "," + strconv.Itoa(int(label)))
 	}
 	scores := regexp.MustCompile(`(?m),[^,\n]*,[^,\n]*,[^,\n]*$`) // distance, margin, confidence
-	if got := readFiles(t, out); strings.TrimSpace(scores.ReplaceAllString(string(got.labels), "")) != labels.String() || got.result.Objective != want.Result.GetObjective() {
+	if got := readFiles(t,
+		out); strings.TrimSpace(scores.ReplaceAllString(string(got.labels), "")) != labels.String() ||
+		got.result.Objective != want.Result.GetObjective() {
 		t.Error("labels.csv or the objective in result.json differs")
 	}
 }

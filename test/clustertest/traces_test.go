@@ -30,7 +30,8 @@ type receivedSpan struct {
 }
 
 // Export implements the service of OTLP.
-func (r *traceReceiver) Export(_ context.Context, request *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+func (r *traceReceiver) Export(_ context.Context,
+	request *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, from := range request.GetResourceSpans() {
@@ -54,7 +55,8 @@ func receiveTraces(t testing.TB) (*traceReceiver, string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, listener, err)
-	r, server := &traceReceiver{}, grpc.NewServer()
+	r := &traceReceiver{}
+	server := grpc.NewServer()
 	collector.RegisterTraceServiceServer(server, r)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
@@ -73,14 +75,16 @@ func TestAJobIsOneTraceFromTheClientToItsWorker(t *testing.T) {
 	job := must(t, created, err).GetJob().GetJobId()
 	c.Terminate() // before there is a worker
 	c.Restart()
-	w := start(t, "worker w0", "/usr/bin/env", "OTEL_EXPORTER_OTLP_ENDPOINT="+url, Build(t).Worker, "--coordinator", c.Addr, "--name", "w0", "--threads", "1", "--memory", "1GiB")
+	w := start(t, "worker w0", "/usr/bin/env", "OTEL_EXPORTER_OTLP_ENDPOINT="+url, Build(t).Worker, "--coordinator",
+		c.Addr, "--name", "w0", "--threads", "1", "--memory", "1GiB")
 	c.AwaitWorkers(1)
 	longBuild().finish(t, "a traced cluster", c.Watch(job))
 	data := filepath.Join(t.TempDir(), "points.csv")
 	if err := os.WriteFile(data, []byte("x\n0\n1\n9\n10\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if run := Command(t, "env", "OTEL_EXPORTER_OTLP_ENDPOINT="+url, Build(t).Cleave, "run", "--server", c.Addr, "--data", data, "--k", "2", "--algorithm", "kmeans", "--quiet"); run.ExitCode != 0 {
+	if run := Command(t, "env", "OTEL_EXPORTER_OTLP_ENDPOINT="+url, Build(t).Cleave, "run", "--server", c.Addr,
+		"--data", data, "--k", "2", "--algorithm", "kmeans", "--quiet"); run.ExitCode != 0 {
 		t.Fatal(run.Stderr)
 	}
 	w.Terminate() // sends what is left
@@ -110,14 +114,17 @@ func TestAJobIsOneTraceFromTheClientToItsWorker(t *testing.T) {
 	}
 	above := func(name string) receivedSpan { return byID[string(byName[name].GetParentSpanId())] }
 	for name, want := range map[string]string{
-		"job": "cleave.v1.JobService/CreateJob", "queued": "job", "building": "job", "iterating": "job", "ending": "job",
-		"operation assign": "iterating", "command matrix_assign": "operation assign", "matrix_assign": "command matrix_assign", "build": "command build",
+		"job": "cleave.v1.JobService/CreateJob", "queued": "job", "building": "job", "iterating": "job",
+		"ending":           "job",
+		"operation assign": "iterating", "command matrix_assign": "operation assign",
+		"matrix_assign": "command matrix_assign", "build": "command build",
 	} {
 		if got := above(name); got.Span == nil || got.GetName() != want {
 			t.Errorf("%q is in %q, want %q", name, got.GetName(), want)
 		}
 	}
-	if !ofClient["cleave-client cleave run"] || !ofClient["cleave-coordinator job"] || !ofClient["cleave-worker prepare"] {
+	if !ofClient["cleave-client cleave run"] || !ofClient["cleave-coordinator job"] ||
+		!ofClient["cleave-worker prepare"] {
 		t.Errorf("the trace of cleave run has %v", ofClient)
 	}
 	if jobs != 2 {

@@ -42,12 +42,15 @@ var release = sync.OnceValues(func() (Programs, error) {
 		return Programs{}, errors.Join(err, errors.New(string(out)))
 	}
 	// Without paths, the cache has what did not change since.
-	compile := exec.Command("go", "build", "-trimpath", "-ldflags", "-X github.com/cleave-project/cleave/internal/cli/shell.version="+version, "-o", dir+"/bin/", "./cmd/...")
-	compile.Dir, compile.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+	compile := exec.Command("go", "build", "-trimpath", "-ldflags",
+		"-X github.com/cleave-project/cleave/internal/cli/shell.version="+version, "-o", dir+"/bin/", "./cmd/...")
+	compile.Dir = dir
+	compile.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := compile.CombinedOutput(); err != nil {
 		return Programs{}, errors.Join(err, errors.New(string(out)))
 	}
-	return Programs{Cleave: dir + "/bin/cleave", Coordinator: dir + "/bin/coordinator", Worker: dir + "/bin/worker"}, nil
+	return Programs{Cleave: dir + "/bin/cleave", Coordinator: dir + "/bin/coordinator", Worker: dir + "/bin/worker"},
+		nil
 })
 
 // lastRelease returns the programs of the last release. It skips the test where the repository does not have it.
@@ -69,10 +72,12 @@ func lastRelease(t *testing.T) Programs {
 	return must(t, p, err)
 }
 
-// TestReleasesWorkTogether runs a job on coordinators and workers that are one release apart, in both directions and mixed.
+// TestReleasesWorkTogether runs a job on coordinators and workers that are one release apart, in both directions and
+// mixed.
 func TestReleasesWorkTogether(t *testing.T) {
 	t.Parallel()
-	before, now := lastRelease(t), Build(t)
+	before := lastRelease(t)
+	now := Build(t)
 	for what, c := range map[string]struct {
 		coordinator string
 		workers     []string
@@ -100,7 +105,8 @@ func TestReleasesWorkTogether(t *testing.T) {
 // TestWorkersAreUpgradedDuringAJob replaces all workers by those of the next release, one by one, while a job runs.
 func TestWorkersAreUpgradedDuringAJob(t *testing.T) {
 	t.Parallel()
-	before, now := lastRelease(t), Build(t)
+	before := lastRelease(t)
+	now := Build(t)
 	c := StartCoordinator(t, Options{})
 	earlier := []*Worker{startWorkerOf(t, before.Worker, c.Addr, "a"), startWorkerOf(t, before.Worker, c.Addr, "b")}
 	c.AwaitWorkers(2)
@@ -120,7 +126,8 @@ func TestWorkersAreUpgradedDuringAJob(t *testing.T) {
 // TestACoordinatorIsUpgradedDuringAJob replaces the coordinator by that of the next release, with its state, and back.
 func TestACoordinatorIsUpgradedDuringAJob(t *testing.T) {
 	t.Parallel()
-	before, now := lastRelease(t), Build(t)
+	before := lastRelease(t)
+	now := Build(t)
 	c := StartCoordinator(t, Options{Program: before.Coordinator})
 	for _, name := range []string{"a", "b"} {
 		StartWorker(t, c, name)
@@ -157,8 +164,8 @@ func TestACoordinatorIsUpgradedDuringAJob(t *testing.T) {
 	SameOutcome(t, "after going back", c.Outcome(job), finished)
 }
 
-// TestImportsNeedWorkersThatRead: workers of the last release do not know how to read objects. Where there are no others, an import
-// says so; where there are, they read everything.
+// TestImportsNeedWorkersThatRead: workers of the last release do not know how to read objects. Where there are no
+// others, an import says so; where there are, they read everything.
 func TestImportsNeedWorkersThatRead(t *testing.T) {
 	t.Parallel()
 	before := lastRelease(t)
@@ -169,7 +176,8 @@ func TestImportsNeedWorkersThatRead(t *testing.T) {
 	c.AwaitWorkers(1)
 	request := &cleavev1.ImportTableRequest{Uris: uris}
 	_, err := c.importTable(request)
-	wantStatus(t, "earlier workers", err, codes.FailedPrecondition, "NO_READERS", "none of the workers can read objects (old has version")
+	wantStatus(t, "earlier workers", err, codes.FailedPrecondition, "NO_READERS",
+		"none of the workers can read objects (old has version")
 	StartWorker(t, c, "new")
 	c.AwaitWorkers(2)
 	if got, err := c.importTable(request); err != nil || got.GetTable().GetRows() != 300 {

@@ -34,18 +34,22 @@ var knownPoints = sync.OnceValue(func() (known struct {
 	if err != nil {
 		panic(err)
 	}
-	known.points, known.constraints = points, wire.InlineTable(tabletest.Constraints(pairs))
+	known.points = points
+	known.constraints = wire.InlineTable(tabletest.Constraints(pairs))
 	known.sparse = positive(points)
 	return known
 })
 
 // positive keeps the positive values of points, spread over 60 columns.
 func positive(points *dataset.Points) *dataset.SparsePoints {
-	starts, columns, values := []int64{0}, []int32{}, []float64{}
+	starts := []int64{0}
+	columns := []int32{}
+	values := []float64{}
 	for i := range points.N {
 		for f, v := range points.Row(i) {
 			if v > 0 || f == 0 {
-				columns, values = append(columns, int32(10*f+i%3)), append(values, max(v, 1e-3))
+				columns = append(columns, int32(10*f+i%3))
+				values = append(values, max(v, 1e-3))
 			}
 		}
 		starts = append(starts, int64(len(columns)))
@@ -59,30 +63,44 @@ func positive(points *dataset.Points) *dataset.SparsePoints {
 
 // vectorJobs are jobs of every algorithm of the k-means family, on dense and sparse points.
 var vectorJobs = sync.OnceValue(func() map[string]*workload {
-	known, jobs := knownPoints(), map[string]*workload{}
-	seeded, linked := &cleavev1.Supervision{Seeds: known.seeds}, &cleavev1.Supervision{Constraints: known.constraints}
+	known := knownPoints()
+	jobs := map[string]*workload{}
+	seeded := &cleavev1.Supervision{Seeds: known.seeds}
+	linked := &cleavev1.Supervision{Constraints: known.constraints}
 	add := func(name string, data dataset.Dataset, spec *cleavev1.JobSpec) {
-		spec.Clusters, spec.Seed = &cleavev1.JobSpec_K{K: 8}, 3
+		spec.Clusters = &cleavev1.JobSpec_K{K: 8}
+		spec.Seed = 3
 		jobs[name] = newWorkload(data, spec)
 	}
-	spherical, full := cleavev1.Geometry_GEOMETRY_SPHERICAL, cleavev1.Metric_METRIC_FULL
+	spherical := cleavev1.Geometry_GEOMETRY_SPHERICAL
+	full := cleavev1.Metric_METRIC_FULL
 	for kind, data := range map[string]dataset.Dataset{"": known.points, " of sparse points": known.sparse} {
-		add("kmeans"+kind, data, &cleavev1.JobSpec{Restarts: 3, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
-		add("spherical kmeans"+kind, data, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{Geometry: spherical}}})
-		add("seeded"+kind, data, &cleavev1.JobSpec{Supervision: seeded, Algorithm: &cleavev1.JobSpec_SeededKmeans{SeededKmeans: &cleavev1.SeededKmeans{}}})
-		add("constrained"+kind, data, &cleavev1.JobSpec{Supervision: seeded, Algorithm: &cleavev1.JobSpec_ConstrainedKmeans{ConstrainedKmeans: &cleavev1.ConstrainedKmeans{}}})
-		add("cop"+kind, data, &cleavev1.JobSpec{Supervision: linked, Algorithm: &cleavev1.JobSpec_CopKmeans{CopKmeans: &cleavev1.CopKmeans{}}})
-		add("pc"+kind, data, &cleavev1.JobSpec{Supervision: linked, Algorithm: &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}})
+		add("kmeans"+kind, data,
+			&cleavev1.JobSpec{Restarts: 3, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
+		add("spherical kmeans"+kind, data,
+			&cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{Geometry: spherical}}})
+		add("seeded"+kind, data, &cleavev1.JobSpec{Supervision: seeded,
+			Algorithm: &cleavev1.JobSpec_SeededKmeans{SeededKmeans: &cleavev1.SeededKmeans{}}})
+		add("constrained"+kind, data, &cleavev1.JobSpec{Supervision: seeded,
+			Algorithm: &cleavev1.JobSpec_ConstrainedKmeans{ConstrainedKmeans: &cleavev1.ConstrainedKmeans{}}})
+		add("cop"+kind, data, &cleavev1.JobSpec{Supervision: linked,
+			Algorithm: &cleavev1.JobSpec_CopKmeans{CopKmeans: &cleavev1.CopKmeans{}}})
+		add("pc"+kind, data, &cleavev1.JobSpec{Supervision: linked,
+			Algorithm: &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}})
 		add("m"+kind, data, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}})
-		add("mpc"+kind, data, &cleavev1.JobSpec{Supervision: linked, Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}}})
-		add("hmrf"+kind, data, &cleavev1.JobSpec{Supervision: linked, Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}}})
+		add("mpc"+kind, data, &cleavev1.JobSpec{Supervision: linked,
+			Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}}})
+		add("hmrf"+kind, data, &cleavev1.JobSpec{Supervision: linked,
+			Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}}})
 	}
 	add("mpc with a full metric", known.points, &cleavev1.JobSpec{Supervision: linked,
 		Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{Metric: full}}})
 	add("hmrf of cosines", known.points, &cleavev1.JobSpec{Supervision: linked,
-		Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{Distortion: cleavev1.Distortion_DISTORTION_COSINE}}})
+		Algorithm: &cleavev1.JobSpec_HmrfKmeans{
+			HmrfKmeans: &cleavev1.HmrfKmeans{Distortion: cleavev1.Distortion_DISTORTION_COSINE}}})
 	add("hmrf of sparse probabilities", known.sparse, &cleavev1.JobSpec{Supervision: linked,
-		Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{Distortion: cleavev1.Distortion_DISTORTION_KL}}})
+		Algorithm: &cleavev1.JobSpec_HmrfKmeans{
+			HmrfKmeans: &cleavev1.HmrfKmeans{Distortion: cleavev1.Distortion_DISTORTION_KL}}})
 	add("hmrf of the I-divergence", known.sparse, &cleavev1.JobSpec{Supervision: linked,
 		Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{
 			Distortion: cleavev1.Distortion_DISTORTION_I_DIVERGENCE, Penalty: cleavev1.Penalty_PENALTY_POTTS}}})
@@ -90,10 +108,13 @@ var vectorJobs = sync.OnceValue(func() map[string]*workload {
 		o.Landmarks = 90
 		return &cleavev1.JobSpec_KernelKmeans{KernelKmeans: o}
 	}
-	add("landmarks", known.points, &cleavev1.JobSpec{Restarts: 1, Scale: cleavev1.Scale_SCALE_ZSCORE, Algorithm: byLandmarks(&cleavev1.KernelKmeans{})})
-	add("landmarks with constraints", known.points, &cleavev1.JobSpec{Supervision: linked, Algorithm: byLandmarks(&cleavev1.KernelKmeans{})})
-	add("landmarks of polynomials with seeds", known.points, &cleavev1.JobSpec{Supervision: seeded, Algorithm: byLandmarks(&cleavev1.KernelKmeans{
-		Kernel: &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL}})})
+	add("landmarks", known.points, &cleavev1.JobSpec{Restarts: 1, Scale: cleavev1.Scale_SCALE_ZSCORE,
+		Algorithm: byLandmarks(&cleavev1.KernelKmeans{})})
+	add("landmarks with constraints", known.points, &cleavev1.JobSpec{Supervision: linked,
+		Algorithm: byLandmarks(&cleavev1.KernelKmeans{})})
+	add("landmarks of polynomials with seeds", known.points, &cleavev1.JobSpec{Supervision: seeded,
+		Algorithm: byLandmarks(&cleavev1.KernelKmeans{
+			Kernel: &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL}})})
 	return jobs
 })
 
@@ -110,7 +131,8 @@ func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			if result.GetPlan().GetWorkers() != uint32(workers) || result.GetModel() == nil {
 				t.Errorf("%s: the result is %v", what, result.GetPlan())
 			}
-			if workers == 1 && result.GetIterations() < 2 && result.GetLandmarks() == nil { // whose starts are good ones
+			// whose starts are good ones
+			if workers == 1 && result.GetIterations() < 2 && result.GetLandmarks() == nil {
 				t.Errorf("%s: only %d iterations show little", what, result.GetIterations())
 			}
 		}

@@ -42,7 +42,8 @@ func (w *Watch) open() {
 	}
 	ctx, cancel := context.WithTimeout(w.client.t.Context(), 2*Timeout)
 	w.cancel = cancel
-	stream, err := w.client.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: w.job, AfterSequence: uint32(len(w.Events))})
+	stream, err := w.client.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: w.job,
+		AfterSequence: uint32(len(w.Events))})
 	if w.Resumes && status.Code(err) == codes.Unavailable {
 		w.stream = brokenStream{err: err}
 		return

@@ -20,15 +20,21 @@ import (
 func workerFaults() []disturbance {
 	all := []disturbance{
 		{name: "a worker is killed while it attaches", longOnly: true, load: faultPoints, strike: killAttaching},
-		{name: "a worker runs out of memory", load: largeMatrix, start: startCrammed, strike: awaitCrammed, needs: needsPlainMemory},
+		{name: "a worker runs out of memory", load: largeMatrix, start: startCrammed, strike: awaitCrammed,
+			needs: needsPlainMemory},
 		{name: "no worker is left, then there is one", longOnly: true, load: faultPoints, strike: killAll},
-		{name: "one worker after the other is killed and replaced", longOnly: true, load: faultPoints, strike: replaceAll},
-		{name: "a worker pauses and is not lost", longOnly: true, load: longPoints, flags: []string{"--lost-after", "1h"}, strike: pauseShortly},
+		{name: "one worker after the other is killed and replaced", longOnly: true, load: faultPoints,
+			strike: replaceAll},
+		{name: "a worker pauses and is not lost", longOnly: true, load: longPoints,
+			flags: []string{"--lost-after", "1h"}, strike: pauseShortly},
 		{name: "a worker pauses, is lost and wakes up", longOnly: true, load: faultPoints, strike: pauseLong},
-		{name: "a worker stops for good and is never lost", load: faultPoints, flags: []string{"--lost-after", "1h"}, strike: stopForGood},
-		{name: "a worker gets a tenth of a processor", load: faultPoints, flags: []string{"--lost-after", "1h"}, strike: throttle},
+		{name: "a worker stops for good and is never lost", load: faultPoints, flags: []string{"--lost-after", "1h"},
+			strike: stopForGood},
+		{name: "a worker gets a tenth of a processor", load: faultPoints, flags: []string{"--lost-after", "1h"},
+			strike: throttle},
 		{name: "a worker of another version", longOnly: true, load: faultPoints, strike: attachForeign},
-		{name: "a worker answers nonsense", longOnly: true, load: faultPoints, start: startWithLiar, strike: (*faultRun).iterate},
+		{name: "a worker answers nonsense", longOnly: true, load: faultPoints, start: startWithLiar,
+			strike: (*faultRun).iterate},
 	}
 	for _, phase := range []struct {
 		command string
@@ -36,14 +42,18 @@ func workerFaults() []disturbance {
 		among   int  // the command at which it is killed is one of the first so many
 		long    bool // others are of its kind, or another test has it
 	}{
-		{"Prepare", faultPoints, 1, true}, {"Build", faultPoints, 1, true}, {"SetOperands", faultPoints, 1, true}, {"Load", faultPoints, 1, true},
-		{"Update", faultPoints, 20, true}, {"MatrixAssign", faultPoints, 20, false}, {"Gains", faultPoints, 3, true}, {"Blocks", faultPoints, 3, true},
+		{"Prepare", faultPoints, 1, true}, {"Build", faultPoints, 1, true}, {"SetOperands", faultPoints, 1, true},
+		{"Load", faultPoints, 1, true},
+		{"Update", faultPoints, 20, true}, {"MatrixAssign", faultPoints, 20, false}, {"Gains", faultPoints, 3, true},
+		{"Blocks", faultPoints, 3, true},
 		{"Multiply", faultProducts, 20, true}, {"Degrees", faultProducts, 1, true},
-		{"VectorAssign", faultAssignments, 10, true}, {"Scatter", faultVectors, 10, true}, {"Distances", faultVectors, 10, true},
+		{"VectorAssign", faultAssignments, 10, true}, {"Scatter", faultVectors, 10, true},
+		{"Distances", faultVectors, 10, true},
 		{"VectorStep", faultSteps, 10, false},
 		{"Build", longNeighbors, 1, true}, {"Neighbors", longNeighbors, 1, true},
 	} {
-		f := disturbance{name: "a worker is killed at " + phase.command, load: phase.load, strike: (*faultRun).awaitHit, longOnly: phase.long}
+		f := disturbance{name: "a worker is killed at " + phase.command, load: phase.load, strike: (*faultRun).awaitHit,
+			longOnly: phase.long}
 		if phase.command == "Build" && phase.load().spec.GetNeighborGraph() != nil {
 			f.name = "a worker is killed while it looks for neighbors"
 		}
@@ -63,7 +73,8 @@ var faultProducts = sync.OnceValue(func() *workload {
 // follows the first one.
 func startDoomed(r *faultRun, command string, n int) {
 	r.startWorkers(2)
-	prepared, line := 0, []byte("Command_"+command+`"`)
+	prepared := 0
+	line := []byte("Command_" + command + `"`)
 	var struck sync.Once
 	r.workers = append(r.workers, StartTracedWorker(r, r.c, "doomed", func(w *Worker, text []byte) {
 		prepared += bytes.Count(text, []byte(`Command_Prepare"`))
@@ -169,7 +180,9 @@ func stopForGood(r *faultRun) {
 // throttle lets a worker run for a tenth of the time, until the test ends.
 func throttle(r *faultRun) {
 	r.iterate()
-	w, over, ended := r.any(), make(chan struct{}), make(chan struct{})
+	w := r.any()
+	over := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
@@ -203,7 +216,8 @@ func attachForeign(r *faultRun) {
 
 func startWithLiar(r *faultRun) {
 	r.startWorkers(2)
-	answers, from := 0, 20+r.rng.IntN(40)
+	answers := 0
+	from := 20 + r.rng.IntN(40)
 	startLiar(r, r.c, func(done *workerv1.Done) {
 		if sums := done.GetSelfAffinity(); len(sums) > 0 {
 			if answers++; answers > from && answers%5 == 0 {

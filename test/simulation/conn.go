@@ -66,7 +66,8 @@ func (p *pipe) breakOff() {
 
 // next returns what a reader may read now, or when it should look again; a zero time means at the next change.
 func (c *conn) next() (head *parcel, again time.Time, err error) {
-	now, p := time.Now(), c.in
+	now := time.Now()
+	p := c.in
 	if c.closed {
 		return nil, again, net.ErrClosed
 	}

@@ -7,8 +7,8 @@ const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 const frameHeader = 9 // bytes: a length of 3, type, flags, a stream of 4
 
-// splitter cuts the bytes of one direction of a connection into HTTP/2 frames, so that a fault falls between two messages
-// whichever way gRPC grouped them into writes.
+// splitter cuts the bytes of one direction of a connection into HTTP/2 frames, so that a fault falls between two
+// messages whichever way gRPC grouped them into writes.
 type splitter struct {
 	begun   bool
 	partial []byte

@@ -84,8 +84,8 @@ func (w *world) checkJob(u *user, a *acknowledged) {
 	}
 }
 
-// checkEvents checks an event stream that a user has put together: all events of a run without faults, or their beginning
-// and the end of the job.
+// checkEvents checks an event stream that a user has put together: all events of a run without faults, or their
+// beginning and the end of the job.
 func (w *world) checkEvents(what string, a *acknowledged, c *collector, ended *cleavev1.JobEnded) {
 	if c.wrong != nil {
 		w.t.Errorf("%s: %v", what, c.wrong)
@@ -113,7 +113,8 @@ func (w *world) checkDisk() {
 	}
 	inState := map[string]bool{} // jobs whose events are not in an outcome, which could not be stored
 	for _, e := range entries {
-		if record := (&statev1.JobRecord{}); strings.HasPrefix(e.Key, "jobs/") && proto.Unmarshal(e.Value, record) == nil {
+		if record := (&statev1.JobRecord{}); strings.HasPrefix(e.Key, "jobs/") &&
+			proto.Unmarshal(e.Value, record) == nil {
 			inState[record.GetJob().GetJobId()] = record.GetOutcomeBlob() == ""
 		}
 	}

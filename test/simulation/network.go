@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// network connects the processes of a simulation. Every frame takes a while to arrive, which depends on the seed, the two
-// processes and its number: the virtual time, more than the scheduler of Go, decides what happens first.
+// network connects the processes of a simulation. Every frame takes a while to arrive, which depends on the seed, the
+// two processes and its number: the virtual time, more than the scheduler of Go, decides what happens first.
 type network struct {
 	mu      sync.Mutex
 	plan    *plan
@@ -37,7 +37,8 @@ func newNetwork(p *plan) *network { return &network{plan: p} }
 
 // add adds a process. A fault that kills it calls killed with n.mu held; if killed is nil, faults never kill it.
 func (n *network) add(name string, killed func()) *node {
-	d := &node{net: n, name: name, killed: killed, conns: map[*conn]struct{}{}, backlog: make(chan *conn, 1000), closed: make(chan struct{})}
+	d := &node{net: n, name: name, killed: killed, conns: map[*conn]struct{}{}, backlog: make(chan *conn, 1000),
+		closed: make(chan struct{})}
 	d.close = sync.OnceFunc(func() { close(d.closed) })
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -76,7 +77,8 @@ func (d *node) dial(ctx context.Context, _ string) (net.Conn, error) {
 	if d.dead || server == nil {
 		return nil, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 	}
-	there, back := newPipe(), newPipe()
+	there := newPipe()
+	back := newPipe()
 	client := &conn{net: n, local: d, remote: server, in: back, out: there}
 	accepted := &conn{net: n, local: server, remote: d, in: there, out: back}
 	d.conns[client], server.conns[accepted] = struct{}{}, struct{}{}
@@ -166,7 +168,8 @@ func (n *network) silence(c *conn) {
 	}
 }
 
-// kill ends a process. Its peers are told at once, as the kernel does, unless its machine has lost its power. n.mu is held.
+// kill ends a process. Its peers are told at once, as the kernel does, unless its machine has lost its power. n.mu is
+// held.
 func (d *node) kill(power bool) {
 	if d.dead {
 		return

@@ -77,7 +77,8 @@ const (
 	kinds
 )
 
-var names = [kinds]string{"", "slow", "cut", "half-open", "pause", "kill", "refuse", "lose the answer", "disk full", "depose"}
+var names = [kinds]string{"", "slow", "cut", "half-open", "pause", "kill", "refuse", "lose the answer",
+	"disk full", "depose"}
 
 func (k kind) String() string { return names[k] }
 
@@ -97,8 +98,10 @@ func (p *plan) draw(where string, number uint64, rate float64, of ...kind) distu
 	if rng.Float64() >= rate {
 		return disturbance{}
 	}
-	f := disturbance{what: of[rng.IntN(len(of))], loses: rng.IntN(2) == 0, far: rng.IntN(2) == 0, power: rng.IntN(3) == 0}
-	f.pause = time.Duration(rng.Int64N(int64([]time.Duration{time.Second, 5 * time.Second, 20 * time.Second}[rng.IntN(3)])))
+	f := disturbance{what: of[rng.IntN(len(of))], loses: rng.IntN(2) == 0, far: rng.IntN(2) == 0,
+		power: rng.IntN(3) == 0}
+	f.pause = time.Duration(
+		rng.Int64N(int64([]time.Duration{time.Second, 5 * time.Second, 20 * time.Second}[rng.IntN(3)])))
 	if f.what == slow {
 		f.delay, f.loses = f.pause, false
 	}
@@ -107,7 +110,9 @@ func (p *plan) draw(where string, number uint64, rate float64, of ...kind) distu
 	if p.left == 0 {
 		return disturbance{}
 	}
-	if endsCoordinator := f.what == depose || f.what == killNode && (!strings.Contains(where, ">") || strings.HasPrefix(where, "coordinator") != f.far); endsCoordinator {
+	if endsCoordinator := f.what == depose ||
+		f.what == killNode &&
+			(!strings.Contains(where, ">") || strings.HasPrefix(where, "coordinator") != f.far); endsCoordinator {
 		if p.crashes == 0 {
 			return disturbance{}
 		}

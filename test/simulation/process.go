@@ -32,7 +32,8 @@ func (w *world) newProcess(name string) *process {
 func (p *process) alive(ctx context.Context) error {
 	for {
 		p.node.net.mu.Lock()
-		pause, dead := time.Until(p.node.paused), p.node.dead
+		pause := time.Until(p.node.paused)
+		dead := p.node.dead
 		p.node.net.mu.Unlock()
 		if dead {
 			return store.ErrClosed

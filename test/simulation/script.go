@@ -8,13 +8,15 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// play is what happens in a simulation besides faults: users submit jobs, watch and cancel them, and leave without a word.
+// play is what happens in a simulation besides faults: users submit jobs, watch and cancel them, and leave without a
+// word.
 func (w *world) play(loads []*workload) {
 	rng := w.plan.random("script", 0)
 	w.start(1+rng.IntN(4)/3, 2+rng.IntN(2))
 	var users sync.WaitGroup
 	pick := func() *workload { return loads[rng.IntN(len(loads))] }
-	first, second := pick(), pick()
+	first := pick()
+	second := pick()
 	users.Go(func() { w.patient("client", first) })
 	switch rng.IntN(6) {
 	case 0:
@@ -55,7 +57,8 @@ func (w *world) impatient(name string, load *workload, after int) {
 	w.acknowledge(a)
 	a.seen = &collector{}
 	u.insist("watch before the end", func(ctx context.Context) error {
-		stream, err := u.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: a.job, AfterSequence: uint32(len(a.seen.events))})
+		stream, err := u.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: a.job,
+			AfterSequence: uint32(len(a.seen.events))})
 		for err == nil && len(a.seen.events) < after {
 			var item *cleavev1.WatchJobResponse
 			if item, err = stream.Recv(); err == nil {
@@ -82,8 +85,10 @@ func (w *world) vanishes(name string, load *workload) {
 		return
 	}
 	_ = upload.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{
-		Header: &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: 2}}}}})
-	_ = upload.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: []float64{1, 2, 3}}}})
+		Header: &cleavev1.DatasetHeader{
+			Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: 2}}}}})
+	_ = upload.Send(&cleavev1.CreateDatasetRequest{
+		Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: []float64{1, 2, 3}}}})
 	if job, _ := u.submit(load); job != "" {
 		w.acknowledge(&acknowledged{load: load, job: job})
 		if stream, err := u.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: job}); err == nil {

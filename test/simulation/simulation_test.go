@@ -71,7 +71,8 @@ func simulate(t *testing.T, s uint64, loads []*workload, faults map[kind]int) {
 		if p == nil && !t.Failed() && *seed == 0 {
 			return
 		}
-		fmt.Printf("--- simulation of seed %d\n%s\n%s\nreplay it with: go test ./test/simulation -run TestFaults -seed %d\n", s, w.plan.describe(), w.lines, s)
+		fmt.Printf("--- simulation of seed %d\n%s\n%s\nreplay it with: go test ./test/simulation -run TestFaults "+
+			"-seed %d\n", s, w.plan.describe(), w.lines, s)
 		if p != nil {
 			panic(p)
 		}

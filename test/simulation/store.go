@@ -63,8 +63,8 @@ func (d *disk) full() bool {
 	return time.Now().Before(d.fullUntil)
 }
 
-// step does one step of a store for a process, with what the plan says. Only steps that write can be refused for want of
-// space.
+// step does one step of a store for a process, with what the plan says. Only steps that write can be refused for want
+// of space.
 func (d *disk) step(ctx context.Context, p *process, where string, writes bool, do func() error) error {
 	if err := p.alive(ctx); err != nil {
 		return err
@@ -114,7 +114,8 @@ func (d *disk) note(txn store.Txn) {
 			d.violations = append(d.violations, fmt.Sprintf("the record %s cannot be read: %v", e.Key, err))
 		}
 		if before := d.ended[e.Key]; before != nil && !bytes.Equal(before, e.Value) {
-			d.violations = append(d.violations, fmt.Sprintf("job %s ended and was changed to %v", e.Key, record.GetJob()))
+			d.violations = append(d.violations, fmt.Sprintf("job %s ended and was changed to %v", e.Key,
+				record.GetJob()))
 		}
 		if state := record.GetJob().GetState(); state > cleavev1.JobState_JOB_STATE_RUNNING {
 			d.ended[e.Key] = bytes.Clone(e.Value)
@@ -145,7 +146,8 @@ func (h *stateHandle) List(ctx context.Context, prefix, after string, limit int)
 	return entries, err
 }
 
-func (h *stateHandle) ListBackward(ctx context.Context, prefix, before string, limit int) (entries []store.Entry, err error) {
+func (h *stateHandle) ListBackward(ctx context.Context, prefix, before string,
+	limit int) (entries []store.Entry, err error) {
 	err = h.disk.step(ctx, h.process, listStep, false, func() (err error) {
 		entries, err = h.State.ListBackward(ctx, prefix, before, limit)
 		return err

@@ -33,7 +33,8 @@ type user struct {
 
 func (w *world) newUser(name string) *user {
 	u := &user{world: w, name: name, node: w.net.add(name, nil)}
-	c, err := client.Connect(target, credentials.Dial{}, grpc.WithContextDialer(u.node.dial), grpc.WithChainUnaryInterceptor(u.repeat))
+	c, err := client.Connect(target, credentials.Dial{}, grpc.WithContextDialer(u.node.dial),
+		grpc.WithChainUnaryInterceptor(u.repeat))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -42,7 +43,8 @@ func (w *world) newUser(name string) *user {
 }
 
 // repeat sends some requests twice, as a client does whose answer was lost.
-func (u *user) repeat(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func (u *user) repeat(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
+	call grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	if u.world.plan.again(u.name + method) {
 		first := proto.Clone(reply.(proto.Message))
 		err := call(ctx, method, request, first, conn, options...)
@@ -50,7 +52,8 @@ func (u *user) repeat(ctx context.Context, method string, request, reply any, co
 			return err
 		}
 		if created, is := reply.(*cleavev1.CreateJobResponse); is && err == nil {
-			if before := first.(*cleavev1.CreateJobResponse); before.GetJob().GetJobId() != created.GetJob().GetJobId() {
+			if before := first.(*cleavev1.CreateJobResponse); before.GetJob().GetJobId() !=
+				created.GetJob().GetJobId() {
 				u.world.t.Errorf("one request made two jobs, %v and %v", before, created)
 			}
 		}
@@ -68,7 +71,8 @@ func (u *user) insist(what string, do func(ctx context.Context) error) bool {
 		if err == nil {
 			return true
 		}
-		if f, is := errors.AsType[*fault.Error](err); is && f.Kind != fault.Unavailable && f.Kind != fault.ResourceExhausted && f.Kind != fault.DeadlineExceeded {
+		if f, is := errors.AsType[*fault.Error](err); is && f.Kind != fault.Unavailable &&
+			f.Kind != fault.ResourceExhausted && f.Kind != fault.DeadlineExceeded {
 			u.world.t.Errorf("%s: %s is refused with %v: %v", u.name, what, f.Reason, err)
 			return false
 		}
@@ -108,7 +112,8 @@ func (u *user) submitAs(load *workload, request string) (job string) {
 	u.insist("submit "+load.name, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 		defer cancel()
-		created, err := u.Submit(ctx, &cleavev1.CreateJobRequest{Spec: proto.CloneOf(load.spec), RequestId: request}, load.data, &collector{})
+		created, err := u.Submit(ctx, &cleavev1.CreateJobRequest{Spec: proto.CloneOf(load.spec), RequestId: request},
+			load.data, &collector{})
 		job = created.GetJobId()
 		return err
 	})

@@ -1,5 +1,5 @@
-// Package simulation runs a coordinator, its workers and its clients in one process, in virtual time, over a network and
-// a disk of its own. At every message and at every step of the store a plan, which is a function of a seed, decides
+// Package simulation runs a coordinator, its workers and its clients in one process, in virtual time, over a network
+// and a disk of its own. At every message and at every step of the store a plan, which is a function of a seed, decides
 // whether something goes wrong. Thousands of runs, each with other faults, are checked for what must never happen.
 //
 // The coordinator, the fleet, the workers and the client are the real ones. Simulated are time (testing/synctest), the
@@ -39,7 +39,8 @@ func newWorld(t testing.TB, p *plan) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, plan: p, net: newNetwork(p), disk: d, lines: &logLines{}}
-	w.log = hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: w.lines, TimeFormat: "15:04:05.000000", DisableTime: false})
+	w.log = hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: w.lines, TimeFormat: "15:04:05.000000",
+		DisableTime: false})
 	w.running, w.stop = context.WithCancel(context.Background())
 	return w
 }

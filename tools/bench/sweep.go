@@ -143,7 +143,8 @@ func measureSweeps(ctx context.Context, b *benchmark) error {
 	if err := b.interleave(b.rounds, measurements...); err != nil {
 		return err
 	}
-	b.limit, b.medianLimit = limit.limit(), limit.medianLimit()
+	b.limit = limit.limit()
+	b.medianLimit = limit.medianLimit()
 	for _, row := range limit.rows() {
 		b.report.add(row)
 	}

@@ -54,13 +54,16 @@ func (cfg *Config) start(ctx context.Context, speed string, workers int, memory 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.run(ctx, state, c.machines[0], cfg.Coordinator, append(ours, "--listen", host+port, "--data-dir", filepath.Join(state, "data"))...); err != nil {
+	if err := c.run(ctx, state, c.machines[0], cfg.Coordinator, append(ours, "--listen", host+port, "--data-dir",
+		filepath.Join(state, "data"))...); err != nil {
 		return nil, err
 	}
 	for _, m := range c.machines[1:] {
-		flags := slices.Concat(theirs, []string{"--coordinator", host + port, "--name", m.name, "--threads", "1", "--memory", memory})
+		flags := slices.Concat(theirs, []string{"--coordinator", host + port, "--name", m.name, "--threads", "1",
+			"--memory", memory})
 		for _, f := range cfg.WorkerFlags {
-			flags = append(flags, strings.NewReplacer("{}", m.address, "{dir}", filepath.Join(state, m.name)).Replace(f))
+			flags = append(flags,
+				strings.NewReplacer("{}", m.address, "{dir}", filepath.Join(state, m.name)).Replace(f))
 		}
 		if err := c.run(ctx, state, m, cfg.Worker, flags...); err != nil {
 			return nil, err
@@ -78,16 +81,19 @@ func (cfg *Config) start(ctx context.Context, speed string, workers int, memory 
 }
 
 // secure returns the flags of the coordinator and of workers, and how clients connect.
-func (cfg *Config) secure(ctx context.Context, host, state string) (ours, theirs []string, _ credentials.Dial, err error) {
+func (cfg *Config) secure(ctx context.Context,
+	host, state string) (ours, theirs []string, _ credentials.Dial, err error) {
 	if !cfg.TLS {
 		return []string{"--insecure"}, []string{"--insecure"}, credentials.Dial{Insecure: true}, nil
 	}
 	dir := filepath.Join(state, "certs")
-	if _, err := measure.Run(exec.CommandContext(ctx, cfg.Cleave, "certs", "init", "--host", host, "--dir", dir)); err != nil {
+	if _, err := measure.Run(exec.CommandContext(ctx, cfg.Cleave, "certs", "init", "--host", host, "--dir",
+		dir)); err != nil {
 		return nil, nil, credentials.Dial{}, err
 	}
 	of := func(party string) []string { return []string{"--tls", filepath.Join(dir, party)} }
-	return of("coordinator"), of("worker"), credentials.Dial{Files: credentials.Files{Dir: filepath.Join(dir, "admin")}}, nil
+	return of("coordinator"), of("worker"),
+		credentials.Dial{Files: credentials.Files{Dir: filepath.Join(dir, "admin")}}, nil
 }
 
 // run starts a program on a machine. What it says goes to a file in the folder of the state.
@@ -97,7 +103,8 @@ func (c *cluster) run(ctx context.Context, state string, m *machine, program str
 		return err
 	}
 	defer log.Close()
-	process := exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", m.name, program, "--log-level", "warn"}, flags...)...)
+	process := exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", m.name, program, "--log-level", "warn"},
+		flags...)...)
 	process.Stdout, process.Stderr = log, log
 	if err := process.Start(); err != nil {
 		return err

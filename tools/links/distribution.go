@@ -33,19 +33,20 @@ var deliveries = []delivery{
 	{"k-means, sparse points: rows of its tiles", false, sparseOf, families[1].define},
 }
 
-// denseOf returns dense points of about this many bytes, which cannot be compressed. The first column is the number of the row,
-// so that the neighbors of a row are near it and are found at once: otherwise workers that have all rows would take the
-// processors from those that still fetch them, for hours.
+// denseOf returns dense points of about this many bytes, which cannot be compressed. The first column is the number of
+// the row, so that the neighbors of a row are near it and are found at once: otherwise workers that have all rows would
+// take the processors from those that still fetch them, for hours.
 func denseOf(bytes int64) (dataset.Dataset, error) {
-	return dataset.MakePoints(context.Background(), int(bytes/(8*columns)), columns, func(from, to int, values []float64) error {
-		for at := range values {
-			values[at] = math.Sin(float64(from*columns+at) * 0.37)
-		}
-		for i := from; i < to; i++ {
-			values[(i-from)*columns] = float64(i)
-		}
-		return nil
-	})
+	return dataset.MakePoints(context.Background(), int(bytes/(8*columns)), columns,
+		func(from, to int, values []float64) error {
+			for at := range values {
+				values[at] = math.Sin(float64(from*columns+at) * 0.37)
+			}
+			for i := from; i < to; i++ {
+				values[(i-from)*columns] = float64(i)
+			}
+			return nil
+		})
 }
 
 // sparseOf returns sparse points of about this many bytes. Like words of texts, few columns are in most rows, and most
@@ -53,13 +54,17 @@ func denseOf(bytes int64) (dataset.Dataset, error) {
 func sparseOf(bytes int64) (dataset.Dataset, error) {
 	const words, vocabulary = 120, 50_000
 	random := rand.New(rand.NewPCG(1, 1))
-	starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
+	starts := []int64{0}
+	columns := []int32(nil)
+	values := []float64(nil)
 	for int64(8*len(starts)+12*len(columns)) < bytes {
 		last := int32(-1)
 		for word := range words {
 			share := (float64(word) + random.Float64()) / words
 			if column := int32(vocabulary * share * share * share); column > last {
-				columns, values, last = append(columns, column), append(values, 0.1+random.Float64()), column
+				columns = append(columns, column)
+				values = append(values, 0.1+random.Float64())
+				last = column
 			}
 		}
 		starts = append(starts, int64(len(columns)))
@@ -84,10 +89,14 @@ func measureDistribution(ctx context.Context, cfg *Config, text *strings.Builder
 	if err := cfg.checkMemory(); err != nil {
 		return err
 	}
-	fmt.Fprintf(text, "A data set of %s, %s, the fastest of %d runs. For neighbors, times are until all workers have all rows, and the goal is at most %.1f times the time of one. "+
-		"For k-means, they are until the first iteration is done. CPU is the processor time until then, since the job was submitted, and memory the most that a worker took.\n",
+	fmt.Fprintf(text,
+		"A data set of %s, %s, the fastest of %d runs. For neighbors, times are until all workers have all rows, and "+
+			"the goal is at most %.1f times the time of one. "+
+			"For k-means, they are until the first iteration is done. CPU is the processor time until then, since "+
+			"the job was submitted, and memory the most that a worker took.\n",
 		bytesText(float64(cfg.DatasetBytes)), cfg.security(), max(1, cfg.Rounds), distributionGoal)
-	measure.Head(text, "job", "links", "workers", "after", "times one", "the coordinator sends", "a worker receives", "CPU coordinator", "CPU workers", "memory of a worker")
+	measure.Head(text, "job", "links", "workers", "after", "times one", "the coordinator sends", "a worker receives",
+		"CPU coordinator", "CPU workers", "memory of a worker")
 	for _, d := range deliveries {
 		data, err := d.make(cfg.DatasetBytes)
 		if err == nil {
@@ -100,12 +109,14 @@ func measureDistribution(ctx context.Context, cfg *Config, text *strings.Builder
 	return nil
 }
 
-// checkMemory refuses a data set that the machine cannot hold as often as needed. Without enough memory for its files, the
-// machine hardly makes progress.
+// checkMemory refuses a data set that the machine cannot hold as often as needed. Without enough memory for its files,
+// the machine hardly makes progress.
 func (cfg *Config) checkMemory() error {
-	need := int64(2*cfg.Workers+5) * cfg.DatasetBytes // of each worker and its copy for the search, of the coordinator, and of this program
+	// of each worker and its copy for the search, of the coordinator, and of this program
+	need := int64(2*cfg.Workers+5) * cfg.DatasetBytes
 	if free := measure.AvailableMemory(); free > 0 && free < need {
-		return fmt.Errorf("%s to %d workers need about %s of memory in all, and the machine has %s: give a smaller -dataset-bytes or fewer -workers",
+		return fmt.Errorf("%s to %d workers need about %s of memory in all, and the machine has %s: give a smaller "+
+			"-dataset-bytes or fewer -workers",
 			bytesText(float64(cfg.DatasetBytes)), cfg.Workers, bytesText(float64(need)), bytesText(float64(free)))
 	}
 	return nil
@@ -120,7 +131,8 @@ func (cfg *Config) measureDelivery(ctx context.Context, d delivery, data dataset
 			if err != nil {
 				return err
 			}
-			cfg.Say("%-9s %s: %d workers have their part of %s after %s", speed, d.name, workers, bytesText(float64(cfg.DatasetBytes)), seconds(found.seconds))
+			cfg.Say("%-9s %s: %d workers have their part of %s after %s", speed, d.name, workers,
+				bytesText(float64(cfg.DatasetBytes)), seconds(found.seconds))
 			if best[speed] == nil {
 				best[speed] = map[int]transfer{}
 			}
@@ -136,8 +148,10 @@ func (cfg *Config) measureDelivery(ctx context.Context, d delivery, data dataset
 	for _, speed := range cfg.Speeds {
 		for _, workers := range slices.Compact([]int{1, cfg.Workers}) {
 			t := best[speed][workers]
-			measure.Row(text, d.name, speed, fmt.Sprint(workers), seconds(t.seconds), fmt.Sprintf("%.2f", t.seconds/best[speed][1].seconds),
-				bytesText(t.sent), bytesText(slices.Max(t.received)), seconds(t.coordinator.Seconds()), seconds(t.workers.Seconds()), bytesText(float64(t.memory)))
+			measure.Row(text, d.name, speed, fmt.Sprint(workers), seconds(t.seconds),
+				fmt.Sprintf("%.2f", t.seconds/best[speed][1].seconds),
+				bytesText(t.sent), bytesText(slices.Max(t.received)), seconds(t.coordinator.Seconds()),
+				seconds(t.workers.Seconds()), bytesText(float64(t.memory)))
 		}
 	}
 	return nil
@@ -146,9 +160,10 @@ func (cfg *Config) measureDelivery(ctx context.Context, d delivery, data dataset
 // progressEvery is how often a long transfer reports its progress.
 const progressEvery = 10 * time.Second
 
-// distribute starts a job on a new cluster, and waits until every worker has what it needs: as many bytes as the data set
-// has, or the rows for a first iteration. It does not wait for the end of the job.
-func (cfg *Config) distribute(ctx context.Context, d delivery, data dataset.Dataset, speed string, workers int) (t transfer, err error) {
+// distribute starts a job on a new cluster, and waits until every worker has what it needs: as many bytes as the data
+// set has, or the rows for a first iteration. It does not wait for the end of the job.
+func (cfg *Config) distribute(ctx context.Context, d delivery, data dataset.Dataset, speed string,
+	workers int) (t transfer, err error) {
 	size := float64(dataset.EncodedSize(data))
 	memory := fmt.Sprintf("%dMiB", 1024+int64(4*size)>>20) // for the data set and its tiles, also on one worker
 	c, err := cfg.start(ctx, speed, workers, memory)
@@ -156,7 +171,8 @@ func (cfg *Config) distribute(ctx context.Context, d delivery, data dataset.Data
 		return t, err
 	}
 	defer c.stop()
-	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "points", data, wire.UploadStart{})
+	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "points", data,
+		wire.UploadStart{})
 	if err != nil {
 		return t, err
 	}
@@ -175,7 +191,8 @@ func (cfg *Config) distribute(ctx context.Context, d delivery, data dataset.Data
 	}
 	iterated, ended := c.progress(ctx, created.GetJob().GetJobId())
 	sending := time.Time{} // when the first bytes left: before that the coordinator reads the data set itself
-	tick, report := time.NewTicker(5*time.Millisecond), time.NewTicker(progressEvery)
+	tick := time.NewTicker(5 * time.Millisecond)
+	report := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	defer report.Stop()
 	for done := false; ; {
@@ -199,8 +216,10 @@ func (cfg *Config) distribute(ctx context.Context, d delivery, data dataset.Data
 			cfg.Say("%-9s the first bytes leave after %s", speed, seconds(sending.Sub(before.at).Seconds()))
 		}
 		if said {
-			cfg.Say("%-9s after %s: the coordinator has sent %s, workers have received %s to %s", speed, seconds(time.Since(before.at).Seconds()),
-				bytesText(since.sent[0]), bytesText(slices.Min(since.received[1:])), bytesText(slices.Max(since.received[1:])))
+			cfg.Say("%-9s after %s: the coordinator has sent %s, workers have received %s to %s", speed,
+				seconds(time.Since(before.at).Seconds()),
+				bytesText(since.sent[0]), bytesText(slices.Min(since.received[1:])),
+				bytesText(slices.Max(since.received[1:])))
 		}
 		if done || d.whole && slices.Min(since.received[1:]) >= size {
 			return c.transferred(before, sending)
@@ -225,7 +244,8 @@ func (c *cluster) transferred(before observation, sending time.Time) (transfer, 
 
 // progress returns two channels: one receives something after the first iteration of a job, the other why it has ended.
 func (c *cluster) progress(ctx context.Context, job string) (iterated <-chan struct{}, ended <-chan error) {
-	first, end := make(chan struct{}, 1), make(chan error, 1)
+	first := make(chan struct{}, 1)
+	end := make(chan error, 1)
 	go func() {
 		stream, err := c.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: job})
 		for err == nil {

@@ -46,7 +46,8 @@ var families = []family{
 	{
 		name: "kernel k-means, full matrix", rows: kernelRows, columns: columns, operations: 2,
 		define: func(s *cleavev1.JobSpec) {
-			s.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{LocalSearch: proto.Uint32(0)}}
+			s.Algorithm = &cleavev1.JobSpec_KernelKmeans{
+				KernelKmeans: &cleavev1.KernelKmeans{LocalSearch: proto.Uint32(0)}}
 			s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
 		},
 		calibrate: func(ctx context.Context, _ int) (model.Cost, error) {
@@ -75,7 +76,8 @@ var families = []family{
 	{
 		name: fmt.Sprintf("kernel k-means, %d neighbors", neighbors), rows: rows, columns: 8, operations: 2,
 		define: func(s *cleavev1.JobSpec) {
-			s.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{LocalSearch: proto.Uint32(0)}}
+			s.Algorithm = &cleavev1.JobSpec_KernelKmeans{
+				KernelKmeans: &cleavev1.KernelKmeans{LocalSearch: proto.Uint32(0)}}
 			s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
 			s.NeighborGraph = &cleavev1.NeighborGraph{Neighbors: proto.Uint32(neighbors)}
 		},
@@ -103,10 +105,12 @@ type iterations struct {
 
 // measureIterations times the iterations of each family at each speed.
 func measureIterations(ctx context.Context, cfg *Config, text *strings.Builder) error {
-	fmt.Fprintf(text, "%d workers of 1 thread and %s, %s, k = %d, %d iterations, the fastest of %d runs. Shares are of the unshaped speed.\n",
+	fmt.Fprintf(text, "%d workers of 1 thread and %s, %s, k = %d, %d iterations, the fastest of %d runs. Shares are "+
+		"of the unshaped speed.\n",
 		cfg.Workers, cfg.Memory, cfg.security(), clusters, cfg.Iterations, max(1, cfg.Rounds))
 	var compared strings.Builder
-	measure.Head(text, "job", "links", "iteration", "speed", "moved", "coordinator sends", "a worker sends", "CPU coordinator", "CPU workers", "job in all")
+	measure.Head(text, "job", "links", "iteration", "speed", "moved", "coordinator sends", "a worker sends",
+		"CPU coordinator", "CPU workers", "job in all")
 	for _, f := range families {
 		points, err := square(f.rows(cfg), f.columns)
 		if err != nil {
@@ -136,16 +140,20 @@ func measureIterations(ctx context.Context, cfg *Config, text *strings.Builder) 
 			if free := best[unshaped]; free != nil {
 				share = fmt.Sprintf("%.0f %%", 100*free.perStep/b.perStep)
 			}
-			measure.Row(text, fmt.Sprintf("%s, n = %d, d = %d", f.name, points.N, points.D), speed, seconds(b.perStep), share, fmt.Sprintf("%.0f", b.moved),
-				bytesText(b.bytes.sent[0]), bytesText(slices.Max(b.bytes.sent[1:])), seconds(b.processors), seconds(b.workers), seconds(b.job))
+			measure.Row(text, fmt.Sprintf("%s, n = %d, d = %d", f.name, points.N, points.D), speed, seconds(b.perStep),
+				share, fmt.Sprintf("%.0f", b.moved),
+				bytesText(b.bytes.sent[0]), bytesText(slices.Max(b.bytes.sent[1:])), seconds(b.processors),
+				seconds(b.workers), seconds(b.job))
 			modeled, err := b.modeled(cfg, f, cost, points.N, speed)
 			if err != nil {
 				return err
 			}
-			measure.Row(&compared, f.name, speed, seconds(b.perStep), seconds(modeled), fmt.Sprintf("%.2f", modeled/b.perStep))
+			measure.Row(&compared, f.name, speed, seconds(b.perStep), seconds(modeled),
+				fmt.Sprintf("%.2f", modeled/b.perStep))
 		}
 	}
-	text.WriteString("\nThe model of the simulation, with the coordinator's processor time, the bytes and the moves as measured here:\n")
+	text.WriteString("\nThe model of the simulation, with the coordinator's processor time, the bytes and the moves " +
+		"as measured here:\n")
 	measure.Head(text, "job", "links", "measured", "modeled", "ratio")
 	text.WriteString(compared.String())
 	return nil
@@ -201,7 +209,8 @@ func (cfg *Config) iterate(ctx context.Context, f family, points *dataset.Points
 		return nil, err
 	}
 	defer c.stop()
-	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "points", points, wire.UploadStart{})
+	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "points", points,
+		wire.UploadStart{})
 	if err != nil {
 		return nil, err
 	}

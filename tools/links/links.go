@@ -1,6 +1,6 @@
 // Package links measures a real coordinator and real workers over links of a given speed: the time and the bytes of an
-// iteration of each family, and how long a data set takes to reach one worker and all of them. Every process has a network
-// namespace of its own, with a link to one bridge that is shaped in both directions. `make links` runs it.
+// iteration of each family, and how long a data set takes to reach one worker and all of them. Every process has a
+// network namespace of its own, with a link to one bridge that is shaped in both directions. `make links` runs it.
 package links
 
 import (
@@ -44,16 +44,20 @@ func Suite() measure.Suite {
 			var cfg Config
 			flags.StringVar(&cfg.Coordinator, "coordinator", "bin/coordinator", "the coordinator's `program`")
 			flags.StringVar(&cfg.Worker, "worker", "bin/worker", "the worker's `program`")
-			further := flags.String("worker-flags", "--peer-listen {}:7401 --cache-dir {dir}", "further `flags` of every worker, separated by spaces; {} stands for its address, {dir} for a new folder of its own")
+			further := flags.String("worker-flags", "--peer-listen {}:7401 --cache-dir {dir}",
+				"further `flags` of every worker, separated by spaces; {} stands for its address, {dir} for a new "+
+					"folder of its own")
 			flags.IntVar(&cfg.Workers, "workers", 8, "workers")
 			flags.StringVar(&cfg.Memory, "memory", "2GiB", "the `memory` of each worker")
-			measure.List(flags, &cfg.Speeds, "speeds", unshaped+",10gbit,1gbit", "comma-separated `speeds` of the links")
+			measure.List(flags, &cfg.Speeds, "speeds", unshaped+",10gbit,1gbit",
+				"comma-separated `speeds` of the links")
 			flags.BoolVar(&cfg.TLS, "tls", false, "with certificates")
 			flags.IntVar(&cfg.Rounds, "rounds", 2, "how often each measurement is repeated")
 			flags.IntVar(&cfg.Iterations, "iterations", 100, "of each job, at most")
 			flags.IntVar(&cfg.KernelRows, "kernel-rows", 30_000, "rows of kernel k-means on the full matrix")
 			flags.IntVar(&cfg.Rows, "rows", 300_000, "rows of the other families")
-			flags.Int64Var(&cfg.DatasetBytes, "dataset-bytes", 1_000_000_000, "size of the data set that is distributed")
+			flags.Int64Var(&cfg.DatasetBytes, "dataset-bytes", 1_000_000_000,
+				"size of the data set that is distributed")
 			return func(ctx context.Context, setup measure.Setup) error {
 				cfg.Setup, cfg.WorkerFlags = setup, strings.Fields(*further)
 				return Run(ctx, cfg)
@@ -107,8 +111,8 @@ func Run(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// repeated calls do Config.Rounds times for each speed, one speed after the other in every round, so that a change of the
-// machine's load meets all of them.
+// repeated calls do Config.Rounds times for each speed, one speed after the other in every round, so that a change of
+// the machine's load meets all of them.
 func (cfg *Config) repeated(do func(speed string) error) error {
 	if len(cfg.Speeds) == 0 {
 		return errors.New("name at least one speed")

@@ -33,8 +33,11 @@ func TestIterationsAndTheirModel(t *testing.T) {
 	if i.perStep != 1 || i.processors != 0.5 || i.workers != 2 || i.bytes.sent[0] != 1e9 || i.bytes.received[1] != 1e9 {
 		t.Fatalf("%+v", i)
 	}
-	cfg, f, cost := &Config{Workers: 1}, family{operations: 2}, model.Cost{Row: 0.01}
-	for speed, want := range map[string]float64{unshaped: 0.5 + 1 + 2*roundTrip, "8gbit": 0.5 + 1 + 1.5 + 1.5 + 2*roundTrip} {
+	cfg := &Config{Workers: 1}
+	f := family{operations: 2}
+	cost := model.Cost{Row: 0.01}
+	for speed, want := range map[string]float64{unshaped: 0.5 + 1 + 2*roundTrip,
+		"8gbit": 0.5 + 1 + 1.5 + 1.5 + 2*roundTrip} {
 		if got, err := i.modeled(cfg, f, cost, 100, speed); err != nil || got < want-1e-9 || got > want+1e-9 {
 			t.Errorf("%s: %v, not %v: %v", speed, got, want, err)
 		}

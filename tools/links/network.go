@@ -15,8 +15,8 @@ import (
 	"github.com/cleave-project/cleave/tools/measure"
 )
 
-// isolated refuses to run where links of the machine could be changed. Whoever starts the program in namespaces of its own
-// needs no cleaning up: the kernel removes them, and all that is in them, with the last process.
+// isolated refuses to run where links of the machine could be changed. Whoever starts the program in namespaces of its
+// own needs no cleaning up: the kernel removes them, and all that is in them, with the last process.
 func isolated() error {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -24,7 +24,8 @@ func isolated() error {
 	}
 	for _, i := range interfaces {
 		if i.Flags&net.FlagLoopback == 0 && !strings.HasPrefix(i.Name, linkPrefix) && i.Flags&net.FlagUp != 0 {
-			return errors.New("links are shaped in namespaces of their own only: run make links, or as root: unshare --net --mount --pid --fork --kill-child --mount-proc bin/measure links")
+			return errors.New("links are shaped in namespaces of their own only: run make links, or as root: unshare " +
+				"--net --mount --pid --fork --kill-child --mount-proc bin/measure links")
 		}
 	}
 	return nil
@@ -32,7 +33,8 @@ func isolated() error {
 
 // hideNamespaces hides the names of the machine's network namespaces, so that those of this run get into nobody's way.
 func hideNamespaces(ctx context.Context) error {
-	_, err := measure.Run(exec.CommandContext(ctx, "sh", "-c", "mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns"))
+	_, err := measure.Run(exec.CommandContext(ctx, "sh", "-c",
+		"mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns"))
 	return err
 }
 
@@ -122,8 +124,8 @@ func (n *network) traffic() (t traffic, err error) {
 // counter is the bytes that an interface received and sent.
 type counter struct{ received, sent float64 }
 
-// readCounters reads a table as in /proc/net/dev: after the name of an interface, 8 numbers of what it received, and 8 of
-// what it sent, each time the bytes first.
+// readCounters reads a table as in /proc/net/dev: after the name of an interface, 8 numbers of what it received, and 8
+// of what it sent, each time the bytes first.
 func readCounters(r io.Reader) map[string]counter {
 	counters := map[string]counter{}
 	for lines := bufio.NewScanner(r); lines.Scan(); {

@@ -124,8 +124,8 @@ func copyJob(dir string, record *statev1.JobRecord) ([]store.Entry, error) {
 	}
 	fresh := proto.CloneOf(record)
 	fresh.Job.JobId, fresh.Job.RequestId = id, uuid.NewString()
-	fresh.SpecBlob, fresh.OutcomeBlob = strings.Replace(record.GetSpecBlob(), old, id, 1),
-		strings.Replace(record.GetOutcomeBlob(), old, id, 1)
+	fresh.SpecBlob = strings.Replace(record.GetSpecBlob(), old, id, 1)
+	fresh.OutcomeBlob = strings.Replace(record.GetOutcomeBlob(), old, id, 1)
 	value, err := proto.Marshal(fresh)
 	request, err2 := proto.Marshal(&statev1.RequestRecord{JobId: id, SpecSha256: make([]byte, 32)})
 	return []store.Entry{

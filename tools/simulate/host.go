@@ -40,7 +40,8 @@ const wholeWorkers = 4
 // silence is how long workers may be silent: on a busy machine thousands of them are slow.
 const silence = 2 * time.Minute
 
-// start starts a fleet and simulated workers, whole of which fetch payloads whole, and waits until all are attached. It must be closed.
+// start starts a fleet and simulated workers, whole of which fetch payloads whole, and waits until all are attached. It
+// must be closed.
 func (cfg *Config) start(ctx context.Context, count, whole int) (_ *host, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -68,8 +69,10 @@ func (cfg *Config) start(ctx context.Context, count, whole int) (_ *host, err er
 	if err != nil {
 		return nil, err
 	}
-	process := exec.CommandContext(workersCtx, program, workersCommand, "-address", listener.Addr().String(), "-count", fmt.Sprint(count),
-		"-whole", fmt.Sprint(whole), "-moved-every", fmt.Sprint(cfg.MovedEvery), "-worker-threads", fmt.Sprint(cfg.WorkerThreads))
+	process := exec.CommandContext(workersCtx, program, workersCommand, "-address", listener.Addr().String(), "-count",
+		fmt.Sprint(count),
+		"-whole", fmt.Sprint(whole), "-moved-every", fmt.Sprint(cfg.MovedEvery), "-worker-threads",
+		fmt.Sprint(cfg.WorkerThreads))
 	process.Stderr = os.Stderr
 	if _, err := process.StdinPipe(); err != nil { // they end when it is closed, also if this process is killed
 		return nil, err
@@ -109,7 +112,8 @@ func (h *host) awaitWorkers(ctx context.Context) error {
 
 // measureIdle returns how many processors this process uses for heartbeats alone.
 func (h *host) measureIdle(ctx context.Context, wait time.Duration) (float64, error) {
-	used, began := processorTime(), time.Now()
+	used := processorTime()
+	began := time.Now()
 	select {
 	case <-time.After(wait):
 	case <-ctx.Done():
@@ -143,7 +147,8 @@ func (h *host) traffic() traffic {
 	defer h.mu.Unlock()
 	var t traffic
 	for at, c := range h.connections {
-		out, in := float64(c.out.Load()), float64(c.in.Load())
+		out := float64(c.out.Load())
+		in := float64(c.in.Load())
 		t.out, t.in = t.out+out, t.in+in
 		if at < wholeWorkers {
 			t.workerOut = max(t.workerOut, out)
@@ -155,7 +160,8 @@ func (h *host) traffic() traffic {
 }
 
 func (t traffic) since(before traffic) traffic {
-	return traffic{t.out - before.out, t.in - before.in, t.whole - before.whole, t.busiestIn - before.busiestIn, t.workerOut - before.workerOut}
+	return traffic{t.out - before.out, t.in - before.in, t.whole - before.whole, t.busiestIn - before.busiestIn,
+		t.workerOut - before.workerOut}
 }
 
 // processorTime returns the seconds that all processors have spent on this process.

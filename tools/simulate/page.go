@@ -53,28 +53,35 @@ func (r *report) write() error {
 // table writes the constants of the model and a row for each job.
 func (r *report) table(w io.Writer) {
 	cfg, links := r.cfg, r.cfg.links()
-	fmt.Fprintf(w, "k = %d, %.3g %% of the points move in each iteration, workers of %d thread%s, links of %g Gbit/s, %v round trips. %s, load of the machine before: %s.\n",
-		cfg.K, 100/float64(cfg.MovedEvery), cfg.WorkerThreads, map[bool]string{true: "s"}[cfg.WorkerThreads > 1], cfg.Gigabits, cfg.RoundTrip,
+	fmt.Fprintf(w, "k = %d, %.3g %% of the points move in each iteration, workers of %d thread%s, links of %g "+
+		"Gbit/s, %v round trips. %s, load of the machine before: %s.\n",
+		cfg.K, 100/float64(cfg.MovedEvery), cfg.WorkerThreads, map[bool]string{true: "s"}[cfg.WorkerThreads > 1],
+		cfg.Gigabits, cfg.RoundTrip,
 		cfg.When(time.Now()), r.load)
 	measure.Head(w, "job", "a row", "an entry", "a move", "a move of its own")
 	for _, f := range families {
 		if c, is := r.costs[f.name]; is {
-			measure.Row(w, f.name, nanoseconds(c.Row), nanoseconds(c.Entry), nanoseconds(c.Move), nanoseconds(c.OwnMove))
+			measure.Row(w, f.name, nanoseconds(c.Row), nanoseconds(c.Entry), nanoseconds(c.Move),
+				nanoseconds(c.OwnMove))
 		}
 	}
 	fmt.Fprintf(w, "\nSending takes the coordinator %.2f s of a processor for each GB.\n", r.perByte*1e9)
-	measure.Head(w, "job", "n", "workers", "iteration", "times perfect", "coordinator", "its link", "a worker computes", "its link", "sends", "receives", "cores", "bend")
+	measure.Head(w, "job", "n", "workers", "iteration", "times perfect", "coordinator", "its link", "a worker computes",
+		"its link", "sends", "receives", "cores", "bend")
 	for _, p := range r.points {
 		total := p.Seconds(links)
 		perfect := p.alone / float64(p.workers)
-		measure.Row(w, p.family, power(p.rows), fmt.Sprint(p.workers), seconds(total), fmt.Sprintf("%.2f", total/perfect), seconds(p.CPU), seconds(p.Link(links)),
-			seconds(p.Compute), seconds((p.WorkerIn+p.WorkerOut)/links.BytesPerSecond), size(p.Out), size(p.In), fmt.Sprintf("%.2f", p.CPU/total+p.idle), p.bend(links))
+		measure.Row(w, p.family, power(p.rows), fmt.Sprint(p.workers), seconds(total),
+			fmt.Sprintf("%.2f", total/perfect), seconds(p.CPU), seconds(p.Link(links)),
+			seconds(p.Compute), seconds((p.WorkerIn+p.WorkerOut)/links.BytesPerSecond), size(p.Out), size(p.In),
+			fmt.Sprintf("%.2f", p.CPU/total+p.idle), p.bend(links))
 	}
 }
 
 // bend names what takes the most time beyond perfect scaling, or nothing while that is little.
 func (p point) bend(l model.Links) string {
-	total, perfect := p.Seconds(l), p.alone/float64(p.workers)
+	total := p.Seconds(l)
+	perfect := p.alone / float64(p.workers)
 	if total <= 1.3*perfect {
 		return ""
 	}
@@ -84,7 +91,8 @@ func (p point) bend(l model.Links) string {
 		time float64
 	}{
 		{"coordinator", p.CPU}, {"bytes out", p.Out / l.BytesPerSecond}, {"bytes in", p.In / l.BytesPerSecond},
-		{"moves of others", p.Compute - perfect}, {"worker's link", (p.WorkerIn + p.WorkerOut) / l.BytesPerSecond}, {"round trips", p.Operations * l.RoundTrip},
+		{"moves of others", p.Compute - perfect}, {"worker's link", (p.WorkerIn + p.WorkerOut) / l.BytesPerSecond},
+		{"round trips", p.Operations * l.RoundTrip},
 	} {
 		if part.time > most {
 			what, most = part.name, part.time
@@ -97,8 +105,9 @@ func (p point) bend(l model.Links) string {
 func (r *report) draw(w io.Writer) error {
 	links := r.cfg.links()
 	plot := picture.CurvesPlot{
-		Title: "Time of an iteration by the number of workers", Subtitle: fmt.Sprintf("links of %g Gbit/s, k = %d", r.cfg.Gigabits, r.cfg.K),
-		X: "workers, as a power of ten", Y: "seconds, as a power of ten", WholeX: true,
+		Title:    "Time of an iteration by the number of workers",
+		Subtitle: fmt.Sprintf("links of %g Gbit/s, k = %d", r.cfg.Gigabits, r.cfg.K),
+		X:        "workers, as a power of ten", Y: "seconds, as a power of ten", WholeX: true,
 	}
 	for _, f := range families {
 		panel := picture.CurvesPanel{Title: f.name}

@@ -58,7 +58,8 @@ func runGraph(ctx context.Context, cfg *Config, h *host, n int, o *observer) err
 	if err != nil {
 		return err
 	}
-	return runMatrix(ctx, cfg, h, graph, int64(n)*neighborCount*12, &kernelkmeans.Options{Objective: kernelkmeans.ObjectiveRatioAssociation}, o)
+	return runMatrix(ctx, cfg, h, graph, int64(n)*neighborCount*12,
+		&kernelkmeans.Options{Objective: kernelkmeans.ObjectiveRatioAssociation}, o)
 }
 
 // runDense clusters points by a matrix that workers store.
@@ -67,13 +68,15 @@ func runDense(ctx context.Context, cfg *Config, h *host, n int, o *observer) err
 	return runMatrix(ctx, cfg, h, points, int64(n)*denseColumns*8, &kernelkmeans.Options{Rho: 1}, o)
 }
 
-func runMatrix(ctx context.Context, cfg *Config, h *host, data dataset.Dataset, bytes int64, options *kernelkmeans.Options, o *observer) error {
+func runMatrix(ctx context.Context, cfg *Config, h *host, data dataset.Dataset, bytes int64,
+	options *kernelkmeans.Options, o *observer) error {
 	labels := make([]int32, data.Rows())
 	for i := range labels {
 		labels[i] = simworker.Label(i, 0, cfg.K, cfg.MovedEvery)
 	}
 	p, err := kernelkmeans.Prepare(data, clustering.Spec{
-		K: cfg.K, MaxIterations: cfg.Iterations, Restarts: 1, Algorithm: options, Initialization: clustering.Initialization{
+		K: cfg.K, MaxIterations: cfg.Iterations, Restarts: 1, Algorithm: options,
+		Initialization: clustering.Initialization{
 			Start: clustering.StartLabels, Labels: labels,
 		},
 	})
@@ -82,7 +85,8 @@ func runMatrix(ctx context.Context, cfg *Config, h *host, data dataset.Dataset, 
 	}
 	e, err := h.NewExecutor(ctx, fleet.Task{
 		JobID: fmt.Sprint("matrix-", data.Rows()), DatasetID: "simulated",
-		Need: planning.Workload{Matrix: p.Matrix, DatasetBytes: bytes, K: cfg.K, Lanes: p.Lanes(), SparseEntries: int64(data.Rows())},
+		Need: planning.Workload{Matrix: p.Matrix, DatasetBytes: bytes, K: cfg.K, Lanes: p.Lanes(),
+			SparseEntries: int64(data.Rows())},
 	})
 	if err != nil {
 		return err
@@ -97,8 +101,9 @@ func runMatrix(ctx context.Context, cfg *Config, h *host, data dataset.Dataset, 
 func runLandmarks(ctx context.Context, cfg *Config, h *host, n int, o *observer) error {
 	points := &dataset.Points{N: n, D: 1, Values: make([]float64, n)}
 	features := &kernel.FeatureSpec{
-		Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 1, Rows: n, Columns: 1, Grid: kernel.GridFor(float64(n))},
-		Rank:   featureRank, Projection: make([]float64, landmarkCount*featureRank),
+		Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 1, Rows: n, Columns: 1,
+			Grid: kernel.GridFor(float64(n))},
+		Rank: featureRank, Projection: make([]float64, landmarkCount*featureRank),
 	}
 	for at := range landmarkCount {
 		features.Landmarks = append(features.Landmarks, int32(at))
@@ -106,8 +111,9 @@ func runLandmarks(ctx context.Context, cfg *Config, h *host, n int, o *observer)
 	}
 	rows := vector.NewFeatureSpec(features, 1)
 	p, err := kmeans.NewProblem(points, rows, nil, clustering.Spec{
-		K: cfg.K, MaxIterations: cfg.Iterations, Restarts: 1, Initialization: clustering.Initialization{Start: clustering.StartCentroids},
-		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, InitialCentroids: make([]float64, cfg.K*featureRank)},
+		K: cfg.K, MaxIterations: cfg.Iterations, Restarts: 1,
+		Initialization: clustering.Initialization{Start: clustering.StartCentroids},
+		Algorithm:      &kmeans.Options{Algorithm: kmeans.Kmeans, InitialCentroids: make([]float64, cfg.K*featureRank)},
 	})
 	if err != nil {
 		return err

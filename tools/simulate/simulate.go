@@ -1,6 +1,7 @@
-// Package simulate runs the coordinator's side of jobs with up to 10,000 simulated workers and 100 million rows, and says how
-// long an iteration would take. The coordinator's code is real, and so are its processor time and the bytes that it sends;
-// what workers compute and what links take follows from a model whose constants are measured first. `make simulate` runs it.
+// Package simulate runs the coordinator's side of jobs with up to 10,000 simulated workers and 100 million rows, and
+// says how long an iteration would take. The coordinator's code is real, and so are its processor time and the bytes
+// that it sends; what workers compute and what links take follows from a model whose constants are measured first.
+// `make simulate` runs it.
 package simulate
 
 import (
@@ -53,8 +54,10 @@ func Suite() measure.Suite {
 			flags.IntVar(&cfg.Iterations, "iterations", 5, "of each job, the first two of which are not measured")
 			flags.IntVar(&cfg.WorkerThreads, "worker-threads", 1, "threads of each worker")
 			flags.Float64Var(&cfg.Gigabits, "gigabits", 1, "speed of each link, in Gbit/s")
-			flags.DurationVar(&cfg.RoundTrip, "round-trip", 200*time.Microsecond, "`time` that an operation waits for the network")
-			flags.StringVar(&cfg.Profile, "profile", "", "write a profile of the coordinator's processor time to this `file`")
+			flags.DurationVar(&cfg.RoundTrip, "round-trip", 200*time.Microsecond,
+				"`time` that an operation waits for the network")
+			flags.StringVar(&cfg.Profile, "profile", "",
+				"write a profile of the coordinator's processor time to this `file`")
 			return func(ctx context.Context, setup measure.Setup) error {
 				cfg.Setup = setup
 				return Run(ctx, cfg)
@@ -115,11 +118,13 @@ type point struct {
 // Run simulates all combinations, and prints what it finds or writes it into a document.
 func Run(ctx context.Context, cfg Config) error {
 	if cfg.Quick {
-		cfg.Workers, cfg.Rows = []string{"1", "8"}, []string{"20000"}
+		cfg.Workers = []string{"1", "8"}
+		cfg.Rows = []string{"20000"}
 		cfg.calibrationRows, cfg.idleTime, cfg.Iterations = 5000, 100*time.Millisecond, 4
 	}
 	if cfg.MovedEvery < 2 || cfg.K < 2 || cfg.Iterations < 3 || cfg.WorkerThreads < 1 || !(cfg.Gigabits > 0) {
-		return fmt.Errorf("moved-every and k must be at least 2, iterations at least 3, worker-threads and gigabits above 0")
+		return fmt.Errorf("moved-every and k must be at least 2, iterations at least 3, worker-threads and " +
+			"gigabits above 0")
 	}
 	workers, err := numbers(cfg.Workers)
 	if err != nil {
@@ -133,7 +138,8 @@ func Run(ctx context.Context, cfg Config) error {
 		return len(cfg.Parts) > 0 && !slices.Contains(cfg.Parts, strings.ReplaceAll(f.name, " ", "-"))
 	})
 	if len(chosen) == 0 {
-		return fmt.Errorf("unknown parts: %s; choose from %s", strings.Join(cfg.Parts, ", "), strings.Join(names(), ", "))
+		return fmt.Errorf("unknown parts: %s; choose from %s", strings.Join(cfg.Parts, ", "),
+			strings.Join(names(), ", "))
 	}
 	load := measure.Load()
 	costs := map[string]model.Cost{}
@@ -213,12 +219,15 @@ func makesSense(f family, rows, workers int) bool {
 }
 
 // simulate runs all jobs with one number of workers.
-func (cfg *Config) simulate(ctx context.Context, chosen []family, rows []int, count int, costs map[string]model.Cost, perByte float64) ([]point, error) {
+func (cfg *Config) simulate(ctx context.Context, chosen []family, rows []int, count int, costs map[string]model.Cost,
+	perByte float64) ([]point, error) {
 	var jobs []func(*host) (point, error)
 	for _, f := range chosen {
 		for _, n := range rows {
 			if makesSense(f, n, count) {
-				jobs = append(jobs, func(h *host) (point, error) { return cfg.measure(ctx, h, f, n, costs[f.name], perByte) })
+				jobs = append(jobs, func(h *host) (point, error) {
+					return cfg.measure(ctx, h, f, n, costs[f.name], perByte)
+				})
 			}
 		}
 	}
@@ -231,14 +240,16 @@ func (cfg *Config) simulate(ctx context.Context, chosen []family, rows []int, co
 		return nil, err
 	}
 	defer h.close()
-	cfg.Say("%d workers attached after %.1f s; heartbeats take %.2f processors", count, time.Since(began).Seconds(), h.heartbeats)
+	cfg.Say("%d workers attached after %.1f s; heartbeats take %.2f processors", count, time.Since(began).Seconds(),
+		h.heartbeats)
 	var points []point
 	for _, run := range jobs {
 		p, err := run(h)
 		if err != nil {
 			return nil, err
 		}
-		cfg.Say("%-11s n = %-9d %5d workers: %.4g s an iteration, coordinator %.4g s, sends %.4g MB, receives %.4g MB", p.family, p.rows, p.workers,
+		cfg.Say("%-11s n = %-9d %5d workers: %.4g s an iteration, coordinator %.4g s, sends %.4g MB, receives %.4g MB",
+			p.family, p.rows, p.workers,
 			p.Seconds(cfg.links()), p.CPU, p.Out/1e6, p.In/1e6)
 		points = append(points, p)
 	}
@@ -250,7 +261,8 @@ func (cfg *Config) links() model.Links {
 }
 
 // measure runs one job and returns what its iterations take.
-func (cfg *Config) measure(ctx context.Context, h *host, f family, n int, cost model.Cost, perByte float64) (point, error) {
+func (cfg *Config) measure(ctx context.Context, h *host, f family, n int, cost model.Cost,
+	perByte float64) (point, error) {
 	o := newObserver(h, n)
 	if err := f.run(ctx, cfg, h, n, o); err != nil {
 		return point{}, fmt.Errorf("%s of %d rows: %w", f.name, n, err)
@@ -266,23 +278,28 @@ func (cfg *Config) measure(ctx context.Context, h *host, f family, n int, cost m
 		// Heartbeats go on during the job, and longer than they would on a machine of its own.
 		own := now.cpu - before.cpu - h.idle*now.at.Sub(before.at).Seconds()
 		cpu = append(cpu, max(0, own)+missing*perByte)
-		out, in, skipped = append(out, bytes.out+missing), append(in, bytes.in), append(skipped, missing)
-		workerIn, workerOut = append(workerIn, bytes.workerOut), append(workerOut, bytes.busiestIn)
+		out = append(out, bytes.out+missing)
+		in = append(in, bytes.in)
+		skipped = append(skipped, missing)
+		workerIn = append(workerIn, bytes.workerOut)
+		workerOut = append(workerOut, bytes.busiestIn)
 		moves = append(moves, float64(now.moved))
 	}
 	mine := min(float64(o.tiles*partition.TileRows(n)), float64(n))
 	return point{
-		family: f.name, rows: n, workers: h.count, idle: h.heartbeats, skipped: median(skipped), setup: o.setup, tiles: o.tiles, all: o.all,
+		family: f.name, rows: n, workers: h.count, idle: h.heartbeats, skipped: median(skipped), setup: o.setup,
+		tiles: o.tiles, all: o.all,
 		alone: cost.Compute(float64(n), float64(n), median(moves), cfg.WorkerThreads),
 		Iteration: model.Iteration{
-			CPU: median(cpu), Out: median(out), In: median(in), WorkerIn: median(workerIn), WorkerOut: median(workerOut),
-			Compute: cost.Compute(mine, float64(n), median(moves), cfg.WorkerThreads), Operations: f.operations,
+			CPU: median(cpu), Out: median(out), In: median(in), WorkerIn: median(workerIn),
+			WorkerOut: median(workerOut),
+			Compute:   cost.Compute(mine, float64(n), median(moves), cfg.WorkerThreads), Operations: f.operations,
 		},
 	}, nil
 }
 
-// sendingCost returns how long the coordinator's processors take for each byte of a large payload: it compares workers that
-// fetch labels with workers that do not.
+// sendingCost returns how long the coordinator's processors take for each byte of a large payload: it compares workers
+// that fetch labels with workers that do not.
 func (cfg *Config) sendingCost(ctx context.Context) (float64, error) {
 	n := 80 * cfg.calibrationRows
 	load := func(whole int) (cpu, bytes float64, err error) {
@@ -293,13 +310,15 @@ func (cfg *Config) sendingCost(ctx context.Context) (float64, error) {
 		defer h.close()
 		cpu = math.Inf(1)
 		for range 3 {
-			used, sent := processorTime(), h.traffic().out
+			used := processorTime()
+			sent := h.traffic().out
 			quick := *cfg
 			quick.Iterations = 0 // only loads labels
 			if err := runGraph(ctx, &quick, h, n, newObserver(h, n)); err != nil {
 				return 0, 0, err
 			}
-			cpu, bytes = min(cpu, processorTime()-used), h.traffic().out-sent
+			cpu = min(cpu, processorTime()-used)
+			bytes = h.traffic().out - sent
 		}
 		return cpu, bytes, nil
 	}

@@ -31,7 +31,8 @@ func TestQuickRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := Run(t.Context(), Config{
-		Setup: measure.Setup{Fill: document, Version: "test"}, Quick: true, K: 10, MovedEvery: 100, Iterations: 3, WorkerThreads: 1, Gigabits: 1, RoundTrip: time.Millisecond,
+		Setup: measure.Setup{Fill: document, Version: "test"}, Quick: true, K: 10, MovedEvery: 100, Iterations: 3,
+		WorkerThreads: 1, Gigabits: 1, RoundTrip: time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +48,8 @@ func TestQuickRun(t *testing.T) {
 			}
 		}
 	}
-	if drawn, err := os.ReadFile(filepath.Join(filepath.Dir(document), "pictures", pictureName)); err != nil || !strings.Contains(string(drawn), "<svg") {
+	if drawn, err := os.ReadFile(filepath.Join(filepath.Dir(document), "pictures", pictureName)); err != nil ||
+		!strings.Contains(string(drawn), "<svg") {
 		t.Errorf("the picture is %.40s, %v", drawn, err)
 	}
 }

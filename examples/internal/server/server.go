@@ -50,7 +50,8 @@ func Main(m *testing.M) int {
 // Start starts a server with one worker, which stops when the test ends, and returns its address.
 func Start(t testing.TB) string {
 	t.Helper()
-	cmd := exec.Command(Cleave(t), "serve", "--listen", "127.0.0.1:0", "--workers", "1", "--data-dir", t.TempDir(), "--log-level", "error")
+	cmd := exec.Command(Cleave(t), "serve", "--listen", "127.0.0.1:0", "--workers", "1", "--data-dir", t.TempDir(),
+		"--log-level", "error")
 	cmd.Stderr = os.Stderr
 	output, err := cmd.StdoutPipe()
 	if err == nil {

@@ -51,7 +51,9 @@ func StartCluster(ctx context.Context, cfg coordinator.Config) (*Cluster, error)
 	cluster.broken, cluster.fail = context.WithCancelCause(unbounded)
 	cluster.serving, cluster.stopCoordinator = context.WithCancel(unbounded)
 	cluster.working, cluster.stopWorkers = context.WithCancel(unbounded)
-	cluster.coordinatorDone.Go(func() { cluster.checkEnd(cluster.serving, "the coordinator", c.Serve(cluster.serving)) })
+	cluster.coordinatorDone.Go(func() {
+		cluster.checkEnd(cluster.serving, "the coordinator", c.Serve(cluster.serving))
+	})
 	return cluster, nil
 }
 
@@ -125,7 +127,8 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 
 	cfg := coordinator.DefaultConfig()
 	cfg.Listener, cfg.Store, cfg.Blobs = listener, "memory", "mem://"
-	cfg.Logger, cfg.Version = logger.Named("coordinator"), shell.Version()
+	cfg.Logger = logger.Named("coordinator")
+	cfg.Version = shell.Version()
 	cfg.Imports.Rules = objects.Everything(os.Getenv)
 	cluster, err := StartCluster(ctx, cfg)
 	if err != nil {

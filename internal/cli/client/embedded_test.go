@@ -17,7 +17,8 @@ import (
 func TestEmbeddedRunsShareTheData(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const n = 60
-	values, matrix := make([]float64, 3*n), make([]float64, n*n)
+	values := make([]float64, 3*n)
+	matrix := make([]float64, n*n)
 	var edges []dataset.Edge
 	for i := range values {
 		values[i] = rng.NormFloat64()
@@ -27,7 +28,8 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 			matrix[i*n+j] = rng.Float64()
 			matrix[j*n+i] = matrix[i*n+j]
 			if j == i-1 || rng.IntN(8) == 0 {
-				edges = append(edges, dataset.Edge{Source: int32(i), Target: int32(j), Weight: 1 + float64(rng.IntN(3))})
+				edges = append(edges, dataset.Edge{Source: int32(i), Target: int32(j),
+					Weight: 1 + float64(rng.IntN(3))})
 			}
 		}
 	}
@@ -59,7 +61,8 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}
+		spec := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
+			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}
 		c, err := StartEmbedded(t.Context(), 2, io.Discard)
 		if err != nil {
 			t.Fatal(err)

@@ -55,7 +55,8 @@ func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outco
 		return nil, err
 	}
 	if extent >= Scores && outcome.Result.GetRowScores() != nil {
-		if outcome.Rows, err = receive(ctx, c, c.Jobs.GetRowScores, &cleavev1.GetRowScoresRequest{JobId: jobID}, wire.ReceiveRowScores); err != nil {
+		if outcome.Rows, err = receive(ctx, c, c.Jobs.GetRowScores, &cleavev1.GetRowScoresRequest{JobId: jobID},
+			wire.ReceiveRowScores); err != nil {
 			return nil, err
 		}
 	}
@@ -63,7 +64,8 @@ func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outco
 		return outcome, nil
 	}
 	if outcome.Result.GetEmbedding() != nil {
-		if outcome.Embedding, err = receive(ctx, c, c.Jobs.GetEmbedding, &cleavev1.GetEmbeddingRequest{JobId: jobID}, wire.ReceiveEmbedding); err != nil {
+		if outcome.Embedding, err = receive(ctx, c, c.Jobs.GetEmbedding, &cleavev1.GetEmbeddingRequest{JobId: jobID},
+			wire.ReceiveEmbedding); err != nil {
 			return nil, err
 		}
 		if outcome.SolverSteps, err = c.fetchSolverSteps(ctx, jobID); err != nil {
@@ -132,12 +134,14 @@ func (c *Client) FetchTables(ctx context.Context) wire.Tables {
 // fetchLabels fetches labels into o, with the rows and ids of a table if the request asks for them.
 func (c *Client) fetchLabels(ctx context.Context, request *cleavev1.GetLabelsRequest, o *Outcome) error {
 	err := c.EachLabels(ctx, request, func(part *cleavev1.GetLabelsResponse) error {
-		o.Labels, o.Kept = appendSigned(o.Labels, part.GetLabels()), appendSigned(o.Kept, part.GetRows())
+		o.Labels = appendSigned(o.Labels, part.GetLabels())
+		o.Kept = appendSigned(o.Kept, part.GetRows())
 		o.IDs = append(o.IDs, part.GetIds()...)
 		return nil
 	})
 	if err == nil && (o.Kept != nil && len(o.Kept) != len(o.Labels) || o.IDs != nil && len(o.IDs) != len(o.Labels)) {
-		err = fmt.Errorf("the coordinator sent %d labels with %d rows and %d ids", len(o.Labels), len(o.Kept), len(o.IDs))
+		err = fmt.Errorf("the coordinator sent %d labels with %d rows and %d ids", len(o.Labels),
+			len(o.Kept), len(o.IDs))
 	}
 	return err
 }
@@ -152,13 +156,15 @@ func appendSigned(to []int32, numbers []uint32) []int32 {
 // joinPrediction joins the parts of a prediction, which may include distances and margins, and confidences by a
 // mixture.
 func joinPrediction(next func() (*cleavev1.PredictJobResponse, error)) (*clustering.Prediction, error) {
-	p, scores := &clustering.Prediction{}, &clustering.RowScores{Measure: clustering.MeasureDistortion}
+	p := &clustering.Prediction{}
+	scores := &clustering.RowScores{Measure: clustering.MeasureDistortion}
 	err := wire.Receive(next, func(part *cleavev1.PredictJobResponse) error {
 		if first := int(part.GetFirstIndex()); first != len(p.Labels) {
 			return fmt.Errorf("the coordinator sent labels from row %d, expected row %d", first, len(p.Labels))
 		}
 		p.Labels = appendSigned(p.Labels, part.GetLabels())
-		scores.Distance, scores.Margin = append(scores.Distance, part.GetDistances()...), append(scores.Margin, part.GetMargins()...)
+		scores.Distance, scores.Margin = append(scores.Distance, part.GetDistances()...),
+			append(scores.Margin, part.GetMargins()...)
 		scores.Confidence = append(scores.Confidence, part.GetConfidences()...)
 		return nil
 	})
@@ -167,7 +173,8 @@ func joinPrediction(next func() (*cleavev1.PredictJobResponse, error)) (*cluster
 	}
 	for _, list := range [][]float64{scores.Distance, scores.Margin, scores.Confidence} {
 		if len(list) != 0 && len(list) != len(p.Labels) {
-			return nil, fmt.Errorf("the coordinator sent %d labels with %d distances, %d margins and %d confidences", len(p.Labels), len(scores.Distance), len(scores.Margin), len(scores.Confidence))
+			return nil, fmt.Errorf("the coordinator sent %d labels with %d distances, %d margins and %d confidences",
+				len(p.Labels), len(scores.Distance), len(scores.Margin), len(scores.Confidence))
 		}
 	}
 	if scores.Distance != nil && scores.Margin != nil {
@@ -184,11 +191,13 @@ func (c *Client) FetchModel(ctx context.Context, jobID string) (*model.Model, er
 
 // FetchNeighborGraph fetches the neighbor graph that a job clustered.
 func (c *Client) FetchNeighborGraph(ctx context.Context, jobID string) (*dataset.Graph, error) {
-	return receive(ctx, c, c.Jobs.GetNeighborGraph, &cleavev1.GetNeighborGraphRequest{JobId: jobID}, wire.ReceiveNeighborGraph)
+	return receive(ctx, c, c.Jobs.GetNeighborGraph, &cleavev1.GetNeighborGraphRequest{JobId: jobID},
+		wire.ReceiveNeighborGraph)
 }
 
 // Predict uploads new points and has the coordinator assign them to the clusters of a job.
-func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Dataset, w Watcher) (*clustering.Prediction, error) {
+func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Dataset,
+	w Watcher) (*clustering.Prediction, error) {
 	id, err := c.upload(ctx, points, "new points", w)
 	if err != nil {
 		return nil, err
@@ -199,7 +208,8 @@ func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Datas
 // EachTableRows calls yield with successive parts of a table, with each row exactly once even if the stream breaks. It
 // returns the first error of yield and does not call it again, even if that is an error for which calls to a
 // coordinator are repeated. If columns are named, the parts have only these.
-func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*table.Table) error, columns ...string) error {
+func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*table.Table) error,
+	columns ...string) error {
 	done := 0 // the number of rows that yield has had
 	var refused error
 	err := c.Retry(ctx, func() error {
@@ -233,5 +243,6 @@ func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*
 
 // SampleTable fetches evenly spaced rows of a table, see choose.Even.
 func (c *Client) SampleTable(ctx context.Context, tableID string, rows int) (*table.Table, error) {
-	return receive(ctx, c, c.Tables.GetTableRows, &cleavev1.GetTableRowsRequest{TableId: tableID, MaxRows: uint32(rows)}, wire.ReceiveTable)
+	return receive(ctx, c, c.Tables.GetTableRows, &cleavev1.GetTableRowsRequest{TableId: tableID,
+		MaxRows: uint32(rows)}, wire.ReceiveTable)
 }

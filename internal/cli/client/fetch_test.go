@@ -24,9 +24,11 @@ func TestIncompletePredictions(t *testing.T) {
 		second    *cleavev1.PredictJobResponse
 		ok, score bool
 	}{
-		{&cleavev1.PredictJobResponse{FirstIndex: 2, Labels: []uint32{1}, Distances: []float64{3}, Margins: []float64{5}}, true, true},
+		{&cleavev1.PredictJobResponse{FirstIndex: 2, Labels: []uint32{1}, Distances: []float64{3},
+			Margins: []float64{5}}, true, true},
 		{&cleavev1.PredictJobResponse{FirstIndex: 2, Labels: []uint32{1}}, false, false},
-		{&cleavev1.PredictJobResponse{FirstIndex: 2, Labels: []uint32{1}, Distances: []float64{3}, Margins: []float64{5}, Confidences: []float64{1}}, false, false},
+		{&cleavev1.PredictJobResponse{FirstIndex: 2, Labels: []uint32{1}, Distances: []float64{3},
+			Margins: []float64{5}, Confidences: []float64{1}}, false, false},
 		{&cleavev1.PredictJobResponse{FirstIndex: 1, Labels: []uint32{1}}, false, false},
 	} {
 		parts := []*cleavev1.PredictJobResponse{first, c.second}
@@ -47,13 +49,15 @@ func TestIncompletePredictions(t *testing.T) {
 // A stream whose reader gives up is ended, not left open.
 func TestReceiveEndsTheStream(t *testing.T) {
 	var during context.Context
-	call := func(ctx context.Context, _ *cleavev1.GetModelRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.GetModelResponse], error) {
+	call := func(ctx context.Context, _ *cleavev1.GetModelRequest,
+		_ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.GetModelResponse], error) {
 		during = ctx
 		return &grpc.GenericClientStream[cleavev1.GetModelRequest, cleavev1.GetModelResponse]{}, nil
 	}
 	bad := errors.New("bad message")
 	read := func(func() (*cleavev1.GetModelResponse, error)) (int, error) { return 0, bad }
-	if _, err := receive(t.Context(), &Client{Client: &client.Client{}}, call, &cleavev1.GetModelRequest{}, read); !errors.Is(err, bad) || during.Err() == nil {
+	if _, err := receive(t.Context(), &Client{Client: &client.Client{}}, call, &cleavev1.GetModelRequest{},
+		read); !errors.Is(err, bad) || during.Err() == nil {
 		t.Errorf("got %v; the stream ended with %v", err, during.Err())
 	}
 }
@@ -61,7 +65,8 @@ func TestReceiveEndsTheStream(t *testing.T) {
 // The rows of an inline table are counted whatever the type of its first column.
 func TestDescribeInlineTable(t *testing.T) {
 	ids := &cleavev1.Column{Cells: &cleavev1.Column_Texts{Texts: &cleavev1.TextCells{Values: []string{"a", "b"}}}}
-	input := &cleavev1.TableInput{Source: &cleavev1.TableInput_Inline{Inline: &cleavev1.TableRows{Columns: []*cleavev1.Column{ids}}}}
+	input := &cleavev1.TableInput{
+		Source: &cleavev1.TableInput_Inline{Inline: &cleavev1.TableRows{Columns: []*cleavev1.Column{ids}}}}
 	if got := (&Client{}).DescribeTable(t.Context(), input); got != "2" {
 		t.Errorf("got %s rows", got)
 	}
@@ -79,7 +84,8 @@ type tableStream struct {
 	end   error
 }
 
-func (b *brokenTable) GetTableRows(context.Context, *cleavev1.GetTableRowsRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.GetTableRowsResponse], error) {
+func (b *brokenTable) GetTableRows(context.Context, *cleavev1.GetTableRowsRequest,
+	...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.GetTableRowsResponse], error) {
 	s := &tableStream{parts: b.calls[0], end: status.Error(codes.Unavailable, "broken")}
 	if b.calls = b.calls[1:]; len(b.calls) == 0 {
 		s.end = io.EOF
@@ -93,7 +99,8 @@ func (s *tableStream) Recv() (*cleavev1.GetTableRowsResponse, error) {
 	}
 	cells := &cleavev1.Column_Integers{Integers: &cleavev1.IntegerCells{Values: s.parts[0]}}
 	s.parts = s.parts[1:]
-	return &cleavev1.GetTableRowsResponse{Rows: &cleavev1.TableRows{Columns: []*cleavev1.Column{{Name: "x", Cells: cells}}}}, nil
+	return &cleavev1.GetTableRowsResponse{
+		Rows: &cleavev1.TableRows{Columns: []*cleavev1.Column{{Name: "x", Cells: cells}}}}, nil
 }
 
 // Rows of a table come once each, however the stream breaks and the parts are cut.
@@ -122,7 +129,8 @@ func TestEachTableRowsEndsWithItsCallersError(t *testing.T) {
 	}
 	defer dialed.Close()
 	dialed.Tables = &brokenTable{calls: [][][]int64{{{0, 1}, {2}}, {{0, 1}, {2}}, {{0, 1}, {2}}}}
-	calls, full := 0, status.Error(codes.Unavailable, "another coordinator is full")
+	calls := 0
+	full := status.Error(codes.Unavailable, "another coordinator is full")
 	err = (&Client{Client: dialed}).EachTableRows(t.Context(), "t", func(*table.Table) error {
 		calls++
 		return full

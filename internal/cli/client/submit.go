@@ -17,7 +17,8 @@ import (
 
 // UploadInputs uploads the data of a job, unless data is nil, and the inline tables of its spec, and replaces them in
 // the spec by their ids. It does not upload what the coordinator has already. name is the display name.
-func (c *Client) UploadInputs(ctx context.Context, name string, spec *cleavev1.JobSpec, data dataset.Dataset, w Watcher) error {
+func (c *Client) UploadInputs(ctx context.Context, name string, spec *cleavev1.JobSpec, data dataset.Dataset,
+	w Watcher) error {
 	if data != nil {
 		id, err := c.upload(ctx, data, name, w)
 		if err != nil {
@@ -117,7 +118,8 @@ func (Silent) Importing(*cleavev1.ImportProgress) {}
 
 // Submit uploads the data and tables of a job and creates the job. Without a request id, the request gets one, so that
 // its retries create only one job.
-func (c *Client) Submit(ctx context.Context, request *cleavev1.CreateJobRequest, data dataset.Dataset, w Watcher) (*cleavev1.Job, error) {
+func (c *Client) Submit(ctx context.Context, request *cleavev1.CreateJobRequest, data dataset.Dataset,
+	w Watcher) (*cleavev1.Job, error) {
 	if err := c.UploadInputs(ctx, request.GetDisplayName(), request.GetSpec(), data, w); err != nil {
 		return nil, err
 	}
@@ -163,7 +165,8 @@ func (o OnInterrupt) Detaches(ctx context.Context) bool {
 // Complete submits a job, waits until it ends, and returns its id. The error is that of JobError, so the id is set
 // even if the job reached its time limit. If ctx ends first, the job is canceled or goes on, as o says; if it goes on,
 // Complete returns its id and the error of ctx.
-func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobRequest, data dataset.Dataset, w Watcher, o OnInterrupt) (string, error) {
+func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobRequest, data dataset.Dataset, w Watcher,
+	o OnInterrupt) (string, error) {
 	created, err := c.Submit(ctx, request, data, w)
 	if err != nil {
 		return "", err
@@ -194,9 +197,11 @@ func (c *Client) abort(ctx context.Context, jobID string) error {
 		return shell.Canceled("interrupted; job %s could not be canceled and may continue: %v", jobID, c.Explain(err))
 	}
 	if c.embedded != nil {
-		return shell.Canceled("canceled; the job ran in this process and is gone. --timeout ends a run with the labels so far")
+		return shell.Canceled("canceled; the job ran in this process and is gone. --timeout ends a run with the " +
+			"labels so far")
 	}
-	return shell.Canceled("canceled job %s. Its labels so far, if it had any: cleave result %s --server %s", jobID, jobID, c.Address())
+	return shell.Canceled("canceled job %s. Its labels so far, if it had any: cleave result %s --server %s", jobID,
+		jobID, c.Address())
 }
 
 // Cause returns why a part of an embedded cluster failed, if that ended ctx and so caused err, or else err. It returns

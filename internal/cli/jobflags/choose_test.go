@@ -17,12 +17,16 @@ func TestFlagsChooseTheAlgorithm(t *testing.T) {
 		{"--data p.csv --k 2 --constraints c.csv", "auto", ""},
 		{"--data p.csv --k 2 --rho 1 --algorithm spectral", "spectral", ""},
 		{"--data p.csv -f hmrf.yaml --inference lp", "hmrf-kmeans", ""},
-		{"--data p.csv --k 2 --rho 1", "kernel-kmeans", "using kernel-kmeans because of --rho; --algorithm selects another"},
+		{"--data p.csv --k 2 --rho 1", "kernel-kmeans",
+			"using kernel-kmeans because of --rho; --algorithm selects another"},
 		{"--data p.csv --k 2 --metric full --inference bp --constraints c.csv", "mpc-kmeans",
 			"using mpc-kmeans because of --metric and --inference; --algorithm selects another"},
-		{"--data p.csv --k 2 --init centroids:m.csv", "kmeans", "using kmeans because of --init; --algorithm selects another"},
-		{"--data x.svm --k 2 --init random", "kernel-kmeans", "using kernel-kmeans because of --init; --algorithm selects another"},
-		{"--data p.csv -f byid.yaml --storage none", "kernel-kmeans", "using kernel-kmeans because of --storage; --algorithm selects another"},
+		{"--data p.csv --k 2 --init centroids:m.csv", "kmeans",
+			"using kmeans because of --init; --algorithm selects another"},
+		{"--data x.svm --k 2 --init random", "kernel-kmeans",
+			"using kernel-kmeans because of --init; --algorithm selects another"},
+		{"--data p.csv -f byid.yaml --storage none", "kernel-kmeans",
+			"using kernel-kmeans because of --storage; --algorithm selects another"},
 	} {
 		j, err := prepareFlags(t, c.args)
 		if err != nil {
@@ -36,8 +40,9 @@ func TestFlagsChooseTheAlgorithm(t *testing.T) {
 func TestFlagsThatNoAlgorithmTakes(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	for args, says := range map[string]string{
-		"--data p.csv --k 2 --rho 1 --metric full": "no algorithm takes --rho and --metric together: --rho applies to kernel-kmeans, ",
-		"--graph e.csv --k 2 --inference bp":       "pc-kmeans takes points or sparse points, not a graph",
+		"--data p.csv --k 2 --rho 1 --metric full": "no algorithm takes --rho and --metric together: --rho applies " +
+			"to kernel-kmeans, ",
+		"--graph e.csv --k 2 --inference bp": "pc-kmeans takes points or sparse points, not a graph",
 	} {
 		if _, err := prepareFlags(t, args); err == nil || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("%s: %v", args, err)

@@ -47,7 +47,8 @@ func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	f.inputFlags.add(set, "the points of the job in this `FILE`, to draw clusters.svg")
 	set.StringVar(&f.graph, "graph", "", "the graph of the job in this `FILE`, to draw clusters.svg")
 	f.addGraphFlags(set)
-	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "the kernel matrix of the job in this `FILE`, to draw clusters.svg")
+	set.StringVar(&f.kernelMatrix, "kernel-matrix", "",
+		"the kernel matrix of the job in this `FILE`, to draw clusters.svg")
 	f.tableFlags.add(set)
 	return &f
 }
@@ -55,8 +56,10 @@ func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 // addGraphFlags declares the flags about the vertices of a graph.
 func (f *DataFlags) addGraphFlags(set *pflag.FlagSet) {
 	set.Var(f.vertices, "vertices", "number of vertices of the graph, if some of the last have no edge")
-	set.StringVar(&f.vertexList, "vertex-list", "", "names of all vertices in this `FILE`, one per line, including those without an edge")
-	set.BoolVar(&f.namedVertices, "named-vertices", false, "treat vertex numbers as names: for numbers that start at 1 or have gaps")
+	set.StringVar(&f.vertexList, "vertex-list", "",
+		"names of all vertices in this `FILE`, one per line, including those without an edge")
+	set.BoolVar(&f.namedVertices, "named-vertices", false,
+		"treat vertex numbers as names: for numbers that start at 1 or have gaps")
 }
 
 // checkGraph refuses flags about vertices if the data is not a graph.
@@ -150,7 +153,8 @@ func (f *DataFlags) ReadFrom(path string) {
 	if suffix := filepath.Ext(path); suffix != "" && suffix != filepath.Ext(f.inputFlags.name()) {
 		f.format, f.array = "", ""
 	}
-	f.files, f.kind = []string{path}, nil
+	f.files = []string{path}
+	f.kind = nil
 }
 
 // Path returns the first file of points, for messages, or "" if there is none.
@@ -174,8 +178,10 @@ type inputFlags struct {
 // add declares --data, which may be repeated, --format and --array.
 func (f *inputFlags) add(set *pflag.FlagSet, usage string) {
 	set.StringArrayVar(&f.files, "data", nil, usage)
-	set.StringVar(&f.format, "format", "", "the `FORMAT` of the data: "+strings.Join(format.Formats(), ", ")+" (default: detected by content or name)")
-	set.StringVar(&f.array, "array", "", "`NAME` of the array in an .npz file (default: the only one with two dimensions)")
+	set.StringVar(&f.format, "format", "", "the `FORMAT` of the data: "+strings.Join(format.Formats(), ", ")+
+		" (default: detected by content or name)")
+	set.StringVar(&f.array, "array", "",
+		"`NAME` of the array in an .npz file (default: the only one with two dimensions)")
 }
 
 // name returns the name of the first file, for messages, or "" if there is none.
@@ -252,8 +258,10 @@ type readingFlags struct {
 }
 
 func (f *readingFlags) add(set *pflag.FlagSet) {
-	set.StringVar(&f.delimiter, "delimiter", "", "separator of the cells of a table: comma, semicolon, tab, space, pipe or a `CHARACTER` (default: detected)")
-	f.header = shell.NewChoice("auto", "auto", "yes", "no").Declare(set, "header", "whether the first line of a table names its columns")
+	set.StringVar(&f.delimiter, "delimiter", "",
+		"separator of the cells of a table: comma, semicolon, tab, space, pipe or a `CHARACTER` (default: detected)")
+	f.header = shell.NewChoice("auto", "auto", "yes", "no").Declare(set, "header",
+		"whether the first line of a table names its columns")
 }
 
 // apply sets the options of a table reader.
@@ -263,7 +271,8 @@ func (f *readingFlags) apply(o *format.TableOptions) error {
 	switch d := cmp.Or(names[f.delimiter], f.delimiter); {
 	case d == "":
 	case len(d) != 1 || strings.ContainsAny(d, "\"\r\n.-+0123456789"):
-		return shell.Usage("--delimiter %q cannot separate cells; use comma, semicolon, tab, space, pipe or one ASCII character that is not a digit, quote, sign or point", d)
+		return shell.Usage("--delimiter %q cannot separate cells; use comma, semicolon, tab, space, pipe or one "+
+			"ASCII character that is not a digit, quote, sign or point", d)
 	default:
 		o.Delimiter = d[0]
 	}
@@ -278,7 +287,8 @@ type tableFlags struct {
 }
 
 // onlyForTables lists the flags that apply only to tables.
-var onlyForTables = []string{"delimiter", "header", "id-column", "label-column", "ignore", "columns", "categorical", "keep", "dates", "keep-last-row"}
+var onlyForTables = []string{"delimiter", "header", "id-column", "label-column", "ignore", "columns", "categorical",
+	"keep", "dates", "keep-last-row"}
 
 // The values of --dates.
 const datesIgnored, datesAsNumbers = "ignore", "numbers"
@@ -286,16 +296,26 @@ const datesIgnored, datesAsNumbers = "ignore", "numbers"
 // add declares the flags. Those in onlyForTables are refused for other data; --missing is not among them.
 func (f *tableFlags) add(set *pflag.FlagSet) {
 	f.readingFlags.add(set)
-	set.StringVar(&f.columns.ID, "id-column", "", "the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
+	set.StringVar(&f.columns.ID, "id-column", "",
+		"the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
 	set.StringVar(&f.columns.Label, "label-column", "", "the `COLUMN` with known classes, empty if unknown")
 	set.StringSliceVar(&f.columns.Ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
-	set.StringSliceVar(&f.columns.Only, "columns", nil, "the only `COLUMNS` of a table to cluster by, separated by commas")
-	set.StringSliceVar(&f.columns.Categorical, "categorical", nil, "`COLUMNS` whose values are categories even if they are numbers (default: text columns with few values)")
-	set.StringSliceVar(&f.columns.Keep, "keep", nil, "`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or contain numbers such as -999")
-	f.dates = shell.NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(set, "dates", "dates in a table: ignore them, or use them as numbers of days since 1970")
-	set.BoolVar(&f.columns.KeepLastRow, "keep-last-row", false, "use the last row of a table even if it looks like a row of totals")
-	f.missing = shell.NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing", "missing values: auto (fill from similar rows; leave out mostly empty columns), mean, median (or the most frequent category), "+
-		"error (the default for .npy, .mtx and sparse files), or drop (these rows get the label -1, as do all-zero rows if rows are compared by direction)")
+	set.StringSliceVar(&f.columns.Only, "columns", nil,
+		"the only `COLUMNS` of a table to cluster by, separated by commas")
+	set.StringSliceVar(&f.columns.Categorical, "categorical", nil,
+		"`COLUMNS` whose values are categories even if they are numbers (default: text columns with few values)")
+	set.StringSliceVar(&f.columns.Keep, "keep", nil,
+		"`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or "+
+			"contain numbers such as -999")
+	f.dates = shell.NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(set, "dates",
+		"dates in a table: ignore them, or use them as numbers of days since 1970")
+	set.BoolVar(&f.columns.KeepLastRow, "keep-last-row", false,
+		"use the last row of a table even if it looks like a row of totals")
+	f.missing = shell.NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing",
+		"missing values: auto (fill from similar rows; leave out mostly empty columns), mean, median (or the most "+
+			"frequent category), "+
+			"error (the default for .npy, .mtx and sparse files), or drop (these rows get the label -1, as do "+
+			"all-zero rows if rows are compared by direction)")
 }
 
 // reading returns the options of the table reader.
@@ -311,7 +331,8 @@ func (f *tableFlags) reading() (format.TableOptions, error) {
 // recipeOptions returns what the flags say about the columns of a table.
 func (f *tableFlags) recipeOptions() recipe.Options {
 	o := f.columns
-	o.Missing, o.Dates = recipe.Missing(f.missing.Text), f.dates.Text == datesAsNumbers
+	o.Missing = recipe.Missing(f.missing.Text)
+	o.Dates = f.dates.Text == datesAsNumbers
 	return o
 }
 
@@ -378,7 +399,8 @@ func RefuseInput(flag, out, directory string, inputs []NamedFile, more ...string
 	}
 	for _, path := range more {
 		if input, err := os.Stat(path); err == nil && os.SameFile(info, input) {
-			return fault.Invalid("BAD_OUTPUT", "%s is an input, which would be overwritten; choose another file with %s", out, flag)
+			return fault.Invalid("BAD_OUTPUT",
+				"%s is an input, which would be overwritten; choose another file with %s", out, flag)
 		}
 	}
 	return nil
@@ -452,7 +474,8 @@ func (f *DataFlags) CheckStandardInput() error {
 	case err != nil:
 		return err
 	case len(users) > 1:
-		return shell.Usage("standard input is one file, but %s both name it; give one of them as a file", strings.Join(users[:2], " and "))
+		return shell.Usage("standard input is one file, but %s both name it; give one of them as a file",
+			strings.Join(users[:2], " and "))
 	case f.Given("sample-constraints") && slices.Contains(users, "--truth -"):
 		return shell.Usage("--sample-constraints reads the truth a second time; give --truth as a file")
 	}

@@ -52,7 +52,8 @@ func TestTheSizeOfAFolderIsThatOfItsParts(t *testing.T) {
 
 // A terminal is told of a few guesses about a table if a report will list all of them, and of everything else.
 func TestBriefNotices(t *testing.T) {
-	j := &Job{Loaded: Loaded{Table: &TableInfo{Notices: []string{"1", "2", "3"}, Fitted: []string{"4", "5", "6"}}}, Notices: []string{"seeds"}, Chosen: "kmeans"}
+	j := &Job{Loaded: Loaded{Table: &TableInfo{Notices: []string{"1", "2", "3"}, Fitted: []string{"4", "5", "6"}}},
+		Notices: []string{"seeds"}, Chosen: "kmeans"}
 	for brief, want := range map[bool]string{
 		false: "1|2|3|4|5|6|seeds|kmeans",
 		true:  "1|2|3|4|and 2 more guesses about the table; report.html has all of them|seeds|kmeans",

@@ -55,11 +55,16 @@ func Add(set *pflag.FlagSet) *Flags {
 		"), an array (.npy, .npz, .mtx) or sparse rows ("+suffixes(format.SparseSuffixes())+
 		"), also .gz or .zst; or a folder, objects in a store (s3://...), or - for standard input; repeatable")
 	f.tableFlags.add(set)
-	f.labelAs = shell.NewChoice("auto", wire.LabelUses()...).Declare(set, "label-as", "how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: the truth if all rows have a class, else seeds)")
-	f.sampleConstraints = shell.NewWhole(0, 1, math.MaxInt32).Declare(set, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")
-	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz, .zst)")
+	f.labelAs = shell.NewChoice("auto", wire.LabelUses()...).Declare(set, "label-as",
+		"how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: "+
+			"the truth if all rows have a class, else seeds)")
+	f.sampleConstraints = shell.NewWhole(0, 1, math.MaxInt32).Declare(set, "sample-constraints",
+		"sample this many constraints from --truth or --label-column, with --seed")
+	set.StringVar(&f.graph, "graph", "",
+		"cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz, .zst)")
 	f.addGraphFlags(set)
-	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz, .zst)")
+	set.StringVar(&f.kernelMatrix, "kernel-matrix", "",
+		"cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz, .zst)")
 	for _, o := range catalog.Options {
 		if o.NoFlag {
 			continue
@@ -71,10 +76,15 @@ func Add(set *pflag.FlagSet) *Flags {
 			declared.NoOptDefVal = "true"
 		}
 	}
-	set.StringVarP(&f.jobFile, "file", "f", "", "job `FILE` in YAML or JSON with the fields of JobSpec and Scheduling, and display_name; flags override it")
-	set.Var(&f.timeout, "timeout", "end the job, keeping the labels so far, after this time, such as 10m; time in the queue does not count")
-	f.priority = shell.NewChoice("normal", "low", "normal", "high").Declare(set, "priority", "low: after your other jobs; high: before all others, for administrators")
-	set.StringVar(&f.webhook, "webhook", "", "`URL` that gets a signed notification when the job has ended; the operator of the coordinator must allow its host")
+	set.StringVarP(&f.jobFile, "file", "f", "",
+		"job `FILE` in YAML or JSON with the fields of JobSpec and Scheduling, and display_name; flags override it")
+	set.Var(&f.timeout, "timeout", "end the job, keeping the labels so far, after this time, such as 10m; time in "+
+		"the queue does not count")
+	f.priority = shell.NewChoice("normal", "low", "normal", "high").Declare(set, "priority",
+		"low: after your other jobs; high: before all others, for administrators")
+	set.StringVar(&f.webhook, "webhook", "",
+		"`URL` that gets a signed notification when the job has ended; the operator of the coordinator must "+
+			"allow its host")
 	f.addStreamFlags(set)
 	set.StringVar(&f.givenName, "name", "", "display name of the job (default: the name of the data file)")
 	return f
@@ -108,7 +118,8 @@ func readJobFile(path string) (*Job, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return job, fault.Invalid("FILE_NOT_READABLE", "%s: the job file cannot be read: %v", path, shell.WithoutPath(err))
+		return job, fault.Invalid("FILE_NOT_READABLE", "%s: the job file cannot be read: %v", path,
+			shell.WithoutPath(err))
 	}
 	document, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
@@ -122,7 +133,8 @@ func readJobFile(path string) (*Job, error) {
 		if _, problem, found := strings.Cut(message, "): "); found && strings.HasPrefix(message, "proto:") {
 			message = problem // without the line, which is one of the JSON
 		}
-		return job, fault.Invalid("BAD_JOB_FILE", "%s: this is not a job: %s", path, strings.TrimPrefix(message, "proto: "))
+		return job, fault.Invalid("BAD_JOB_FILE", "%s: this is not a job: %s", path,
+			strings.TrimPrefix(message, "proto: "))
 	}
 	return job, nil
 }
@@ -133,7 +145,8 @@ func (j *Job) unmarshal(document []byte) error {
 	if err := json.Unmarshal(document, &fields); err != nil {
 		return protojson.Unmarshal(document, j.Spec) // for its error message
 	}
-	scheduling, known := map[string]json.RawMessage{}, j.Scheduling.ProtoReflect().Descriptor().Fields()
+	scheduling := map[string]json.RawMessage{}
+	known := j.Scheduling.ProtoReflect().Descriptor().Fields()
 	for name, value := range fields {
 		switch {
 		case name == "display_name" || name == "displayName":
@@ -220,7 +233,8 @@ func (f *Flags) setAlgorithm(j *Job, kind dataset.Kind) error {
 	}
 	wire.SetAlgorithm(j.Spec, a)
 	if len(because) > 0 {
-		j.Chosen = fmt.Sprintf("using %s because of --%s; --algorithm selects another", a.Name, strings.Join(because, " and --"))
+		j.Chosen = fmt.Sprintf("using %s because of --%s; --algorithm selects another", a.Name,
+			strings.Join(because, " and --"))
 	}
 	return nil
 }
@@ -228,7 +242,8 @@ func (f *Flags) setAlgorithm(j *Job, kind dataset.Kind) error {
 // forget clears what a job file sets for values that flags replace: the parameters of another kernel, and the input of
 // another start.
 func (f *Flags) forget(spec *cleavev1.JobSpec) {
-	if kernel := wire.KernelOf(spec); kernel != nil && f.Given("kernel") && wire.EnumWord(kernel.GetFunction()) != f.options["kernel"].Text {
+	if kernel := wire.KernelOf(spec); kernel != nil && f.Given("kernel") &&
+		wire.EnumWord(kernel.GetFunction()) != f.options["kernel"].Text {
 		proto.Reset(kernel)
 	}
 	if start := spec.GetInitialization(); start != nil && f.Given("init") {
@@ -267,14 +282,16 @@ func cutRange(text string) (first, last string) {
 func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 	if flag := f.options["k"]; f.Given("k") && flag.last != "" {
 		last, _ := strconv.ParseUint(flag.last, 10, 32) // Set has checked it
-		spec.Clusters = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: uint32(flag.Uint64()), Max: uint32(last)}}
+		spec.Clusters = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: uint32(flag.Uint64()),
+			Max: uint32(last)}}
 	}
 	hasClasses := f.IsTable() && f.Given("label-column") && !f.Given("seeds") && f.options["init"].path == ""
 	switch {
 	case spec.GetClusters() == nil && !hasClasses:
 		return shell.Usage("the number of clusters is missing; give --k N, or a range such as --k 2..10")
 	case spec.GetKRange() != nil && f.options["init"].path != "":
-		return shell.Usage("--init %s has one number of clusters; it cannot be combined with a range of --k", f.options["init"].Text)
+		return shell.Usage("--init %s has one number of clusters; it cannot be combined with a range of --k",
+			f.options["init"].Text)
 	}
 	return nil
 }

@@ -10,8 +10,10 @@ import (
 
 // FuzzJobFile reads a job file of any content: it is a spec, or BAD_JOB_FILE.
 func FuzzJobFile(f *testing.F) {
-	for _, seed := range []string{"", "k: 3\n", `{"k": 3, "kernelKmeans": {"kernel": {"function": "KERNEL_FUNCTION_GAUSSIAN"}}}`,
-		"k: 3\nk: 4\n", "a: &a [*a]\n", "x: &x [y, y]\nz: [*x, *x]\n", "null", "- 1\n", "time_limit: 3s\npriority: PRIORITY_LOW\ndisplay_name: x\n", "display_name: 3\n"} {
+	for _, seed := range []string{"", "k: 3\n",
+		`{"k": 3, "kernelKmeans": {"kernel": {"function": "KERNEL_FUNCTION_GAUSSIAN"}}}`,
+		"k: 3\nk: 4\n", "a: &a [*a]\n", "x: &x [y, y]\nz: [*x, *x]\n", "null", "- 1\n",
+		"time_limit: 3s\npriority: PRIORITY_LOW\ndisplay_name: x\n", "display_name: 3\n"} {
 		f.Add([]byte(seed))
 	}
 	path := filepath.Join(f.TempDir(), "job.yaml")

@@ -43,7 +43,8 @@ type Job struct {
 
 // Prepare makes a job of the flags and the files that they name. It checks the flags before it reads large files.
 // describe asks the coordinator about a data set; it is nil if there is no coordinator yet.
-func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)) (*Job, error) {
+func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context,
+	datasetID string) (*cleavev1.Dataset, error)) (*Job, error) {
 	source, err := f.source()
 	if err != nil {
 		return nil, err
@@ -60,7 +61,9 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	case source == "" && spec.GetDatasetId() == "":
 		return nil, shell.Usage("no data to cluster; give --data, --graph or --kernel-matrix")
 	case source == "" && describe == nil:
-		return nil, shell.Usage("%s names a data set by its id, which only a coordinator knows: give --server, or the file with --data, --graph or --kernel-matrix", f.jobFile)
+		return nil,
+			shell.Usage("%s names a data set by its id, which only a coordinator knows: give --server, or the file "+
+				"with --data, --graph or --kernel-matrix", f.jobFile)
 	}
 	if err := f.checkTable(source); err != nil { // it may read the beginning of standard input
 		return nil, err
@@ -72,7 +75,9 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 		if err != nil {
 			return nil, err
 		}
-		kind, j.Rows, j.Columns = wire.Kind(described.GetKind()), int(described.GetRows()), int(described.GetColumns())
+		kind = wire.Kind(described.GetKind())
+		j.Rows = int(described.GetRows())
+		j.Columns = int(described.GetColumns())
 	}
 	if err := f.apply(j, kind); err != nil {
 		return nil, err
@@ -118,7 +123,8 @@ func (j *Job) AllNotices(remote, brief bool) []string {
 		}
 	}
 	if more := len(all) - few; brief && more > 1 {
-		all = append(all[:few:few], fmt.Sprintf("and %d more guesses about the table; report.html has all of them", more))
+		all = append(all[:few:few], fmt.Sprintf("and %d more guesses about the table; report.html has all of them",
+			more))
 	}
 	all = append(all, j.Notices...)
 	if j.Chosen != "" {
@@ -134,7 +140,8 @@ func (j *Job) rememberInputs() {
 		return
 	}
 	for _, used := range wire.UsedTables(j.Spec) {
-		used.Input = &cleavev1.TableInput{Source: used.Input.GetSource()} // Apply replaces the source and never changes it
+		// Apply replaces the source and never changes it
+		used.Input = &cleavev1.TableInput{Source: used.Input.GetSource()}
 		j.Table.inputs = append(j.Table.inputs, used)
 	}
 }
@@ -171,7 +178,8 @@ func (j *Job) Locate(err error) error {
 	if j.Stream == nil {
 		located.Message = j.placeOf(row, column)
 	} else {
-		located.Message, located.Field = j.streamedPlaceOf(row, bad.Field), ""
+		located.Message = j.streamedPlaceOf(row, bad.Field)
+		located.Field = ""
 	}
 	if located.Message == "" {
 		return err
@@ -243,7 +251,8 @@ func (j *Job) localize(message string, parts []*cleavev1.MessagePart) string {
 			if part.Link.GetMustLink() {
 				kind = "must"
 			}
-			fmt.Fprintf(&b, "%s%s%s (%s)", j.rowName(part.Link.GetRow()), between, j.rowName(part.Link.GetOther()), kind)
+			fmt.Fprintf(&b, "%s%s%s (%s)", j.rowName(part.Link.GetRow()), between,
+				j.rowName(part.Link.GetOther()), kind)
 		default: // of a later version
 			return message
 		}
@@ -266,9 +275,11 @@ func (j *Job) rowName(point uint32) string {
 // LocalizeResult localizes the notices of a result, and why its method was chosen.
 func (j *Job) LocalizeResult(r *cleavev1.Result) {
 	if c := r.GetChoice(); c != nil {
-		c.Reason, c.ReasonParts = j.localize(c.GetReason(), c.GetReasonParts()), nil
+		c.Reason = j.localize(c.GetReason(), c.GetReasonParts())
+		c.ReasonParts = nil
 	}
 	for _, n := range r.GetWarnings() {
-		n.Message, n.Parts = j.Localize(n), nil
+		n.Message = j.Localize(n)
+		n.Parts = nil
 	}
 }

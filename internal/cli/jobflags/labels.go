@@ -40,9 +40,11 @@ func (f *Flags) checkLabels() error {
 	case f.labelAs.Text == "seeds" && f.Given("seeds"):
 		return shell.Usage("--label-as seeds and --seeds were both given; the seeds of a job are one table")
 	case (f.labelAs.Text == "constraints" || f.Given("sample-constraints")) && f.Given("constraints"):
-		return shell.Usage("--constraints cannot be combined with constraints from classes; the constraints of a job are one table")
+		return shell.Usage("--constraints cannot be combined with constraints from classes; the constraints of a job " +
+			"are one table")
 	case f.labelAs.Text == "constraints" && f.Given("sample-constraints"):
-		return shell.Usage("--label-as constraints makes pairs of all known classes, --sample-constraints samples some; give one of them")
+		return shell.Usage("--label-as constraints makes pairs of all known classes, --sample-constraints samples " +
+			"some; give one of them")
 	}
 	return nil
 }
@@ -95,10 +97,12 @@ func (f *Flags) useColumn(j *Job) error {
 		classes = &table.Classes{}
 	}
 	classes.Add(labels.names)
-	j.Table.Notices = append(j.Table.Notices, supervision.LabelNotices(labels.column, labels.labeled, len(labels.byRow), classes, use)...)
+	j.Table.Notices = append(j.Table.Notices, supervision.LabelNotices(labels.column, labels.labeled, len(labels.byRow),
+		classes, use)...)
 	j.Table.Notices = append(j.Table.Notices, supervision.SetClusters(j.Spec, labels.column, len(classes.Names))...)
 	if j.Spec.GetClusters() == nil {
-		return shell.Usage("the number of clusters is missing, and column %q has only one class; give --k N, or a range such as --k 2..10", labels.column)
+		return shell.Usage("the number of clusters is missing, and column %q has only one class; give --k N, or a "+
+			"range such as --k 2..10", labels.column)
 	}
 	if use == wire.LabelsTruth {
 		j.columnTruth = truthOf(labels, classes)
@@ -137,7 +141,8 @@ func truthOf(labels *classColumn, classes *table.Classes) *Truth {
 
 // seedsOf returns the table of seeds in a label column.
 func seedsOf(labels *classColumn, classes *table.Classes) *table.Table {
-	index, label := table.Column{Name: "index", Type: table.Integer}, table.Column{Name: "label", Type: table.Integer}
+	index := table.Column{Name: "index", Type: table.Integer}
+	label := table.Column{Name: "label", Type: table.Integer}
 	numbers := labels.numbers(classes)
 	for row, class := range labels.byRow {
 		if class != unknownClass {
@@ -176,13 +181,15 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 	}
 	var rows, labels []int32
 	for _, seed := range j.seeds {
-		rows, labels = append(rows, seed.Index), append(labels, seed.Label)
+		rows = append(rows, seed.Index)
+		labels = append(labels, seed.Label)
 	}
 	pairs, err := constraint.OfClasses(rows, labels, func(int64) error { return nil }) // a coordinator has limits
 	if err != nil {
 		return err
 	}
-	j.Notices = append(j.Notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm))
+	j.Notices = append(j.Notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(j.seeds), "label"),
+		text.Plural(len(pairs), "constraint"), algorithm))
 	supervisionOf(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs).Named(ids))
 	return nil
 }
@@ -192,19 +199,22 @@ func (f *Flags) drawConstraints(j *Job) error {
 	truth := j.columnTruth
 	if path := f.truthFile(); path != "" {
 		var err error
-		if truth, err = ReadTruth(format.Input{Path: path}, "", j.Filter.FileRows(j.Rows), table.Naming{IDs: j.IDs()}); err != nil {
+		if truth, err = ReadTruth(format.Input{Path: path}, "", j.Filter.FileRows(j.Rows),
+			table.Naming{IDs: j.IDs()}); err != nil {
 			return err
 		}
 	}
 	if truth == nil {
-		return shell.Usage("--sample-constraints samples pairs of known classes; give them with --truth or --label-column")
+		return shell.Usage("--sample-constraints samples pairs of known classes; give them with --truth or " +
+			"--label-column")
 	}
 	rows := truth.ScoreOn
 	if rows == nil {
 		rows = choose.All[int32](len(truth.Labels))
 	}
 	rows = slices.DeleteFunc(slices.Clone(rows), func(row int32) bool { return !j.Filter.keeps(int(row)) })
-	pairs, err := synth.Constraints(evaluate.Ranks(choose.At(truth.Labels, rows)), f.sampleConstraints.Whole(), rand.New(rand.NewPCG(j.Spec.GetSeed(), sampleStream)))
+	pairs, err := synth.Constraints(evaluate.Ranks(choose.At(truth.Labels, rows)), f.sampleConstraints.Whole(),
+		rand.New(rand.NewPCG(j.Spec.GetSeed(), sampleStream)))
 	if err != nil {
 		return err
 	}
@@ -223,13 +233,16 @@ const sampleStream = 0x636f6e73747261
 // class returns the class in a row. If a class has two names or none, the seeds come from elsewhere, and it does
 // nothing.
 func (j *Job) NameSeeds(seeds []constraint.Seed, filter *RowFilter, class func(row int) string) {
-	seeds = slices.SortedStableFunc(slices.Values(seeds), func(a, b constraint.Seed) int { return cmp.Compare(a.Label, b.Label) })
+	seeds = slices.SortedStableFunc(slices.Values(seeds), func(a, b constraint.Seed) int {
+		return cmp.Compare(a.Label, b.Label)
+	})
 	var names []string // of the classes that have seeds, in the order of their numbers
 	last := int32(-1)
 	for at, seed := range seeds {
 		name := class(int(seed.Index))
 		if seed.Label != last {
-			last, names = seed.Label, append(names, name)
+			last = seed.Label
+			names = append(names, name)
 		}
 		if name == "" || !strings.EqualFold(names[len(names)-1], name) {
 			return
@@ -255,7 +268,8 @@ func (j *Job) ClusterClasses(labels []int32) []string {
 		if j.Filter != nil {
 			point = j.Filter.position[seed.Index]
 		}
-		if point >= 0 && int(point) < len(labels) && int(labels[point]) < k && labels[point] >= 0 && int(seed.Label) < len(counts) {
+		if point >= 0 && int(point) < len(labels) && int(labels[point]) < k && labels[point] >= 0 &&
+			int(seed.Label) < len(counts) {
 			counts[seed.Label][labels[point]]++
 		}
 	}
@@ -308,10 +322,13 @@ func (c *classColumn) add(cells *table.Column) error {
 		number, known := c.number[name]
 		if !known {
 			if len(c.names) == maxClasses {
-				return fault.Invalid("TOO_MANY_CLASSES", "column %q has more than %d different values; that is too many for classes", c.column, maxClasses).With("column", c.column)
+				return fault.Invalid("TOO_MANY_CLASSES",
+					"column %q has more than %d different values; that is too many for classes", c.column, maxClasses).
+					With("column", c.column)
 			}
 			number = int32(len(c.names))
-			c.names, c.number[name] = append(c.names, name), number
+			c.names = append(c.names, name)
+			c.number[name] = number
 		}
 		c.byRow = append(c.byRow, number)
 		c.labeled++
@@ -375,7 +392,8 @@ func ReadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (
 	if scoreOn == "" {
 		return t, nil
 	}
-	_, t.ScoreOn, err = format.LoadNamed(format.Input{Path: scoreOn}, table.Indices, len(labels), table.Naming{IDs: naming.IDs})
+	_, t.ScoreOn, err = format.LoadNamed(format.Input{Path: scoreOn}, table.Indices, len(labels),
+		table.Naming{IDs: naming.IDs})
 	if err == nil && len(t.ScoreOn) == 0 {
 		err = fault.Invalid("NOTHING_TO_SCORE", "%s: the file names no point to score", scoreOn)
 	}
@@ -392,7 +410,8 @@ func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
 		_, err := ReadTruth(format.Input{Path: path}, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
 		return nil, err
 	}
-	t, err := ReadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows), table.Naming{IDs: j.IDs()})
+	t, err := ReadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows),
+		table.Naming{IDs: j.IDs()})
 	if err != nil {
 		return nil, err
 	}
@@ -407,10 +426,12 @@ func LoadRunLabels(path string) ([]int64, table.Naming, error) {
 	if !fault.Is(err, "NOT_AN_INTEGER") && !fault.Is(err, "INDEX_OUT_OF_RANGE") {
 		return labels, naming, err
 	}
-	if _, labels, err = format.LoadNamed(format.Input{Path: path}, table.Labels, 0, table.Naming{InOrder: true}); err != nil {
+	if _, labels, err = format.LoadNamed(format.Input{Path: path}, table.Labels, 0,
+		table.Naming{InOrder: true}); err != nil {
 		return nil, naming, err
 	}
-	t, _, err := (&inputFlags{files: []string{path}}).readTable(format.TableOptions{Header: "yes", Texts: []string{"id", "index"}})
+	t, _, err := (&inputFlags{files: []string{path}}).readTable(format.TableOptions{Header: "yes",
+		Texts: []string{"id", "index"}})
 	if err != nil {
 		return nil, naming, err
 	}

@@ -20,7 +20,8 @@ func TestTheTruthNamesNoClusters(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"p.csv": "x,y\n0,0\n0,1\n5,5\n5,6\n", "kinds.csv": "x,y,kind\n0,0,dog\n0,1,dog\n5,5,cat\n5,6,cat\n",
 		"numbers.csv": "index,label\n0,0\n2,1\n", "names.csv": "index,label\n0,dog\n2,cat\n",
-		"truth.csv": "index,label\n0,dog\n1,dog\n2,cat\n3,cat\n", "more.csv": "index,label\n0,dog\n1,bird\n2,cat\n3,cat\n",
+		"truth.csv": "index,label\n0,dog\n1,dog\n2,cat\n3,cat\n",
+		"more.csv":  "index,label\n0,dog\n1,bird\n2,cat\n3,cat\n",
 	})
 	for _, c := range []struct {
 		args, truth string
@@ -52,7 +53,8 @@ func TestTheTruthNamesNoClusters(t *testing.T) {
 
 // Sampled constraints tell large numbers of classes apart.
 func TestConstraintsOfLargeClasses(t *testing.T) {
-	clitest.Folder(t, map[string]string{"p.csv": "x,y\n0,0\n0,1\n5,5\n5,6\n", "truth.csv": "index,label\n0,0\n1,0\n2,4294967296\n3,4294967296\n"})
+	clitest.Folder(t, map[string]string{"p.csv": "x,y\n0,0\n0,1\n5,5\n5,6\n",
+		"truth.csv": "index,label\n0,0\n1,0\n2,4294967296\n3,4294967296\n"})
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f := Add(set)
 	set.String("truth", "", "")
@@ -63,7 +65,8 @@ func TestConstraintsOfLargeClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pairs, err := wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", &recipe.Rows{Count: 4}, wire.NoTables, table.Constraints)
+	pairs, err := wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", &recipe.Rows{Count: 4},
+		wire.NoTables, table.Constraints)
 	if err != nil || len(pairs) != 6 {
 		t.Fatal(err, pairs)
 	}

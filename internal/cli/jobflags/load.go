@@ -64,7 +64,8 @@ func (f *DataFlags) LoadPoints(ctx context.Context, how Reading) (*Loaded, error
 	if err != nil {
 		return nil, err
 	}
-	l, incomplete := &Loaded{}, []int32(nil)
+	l := &Loaded{}
+	incomplete := []int32(nil)
 	if f.holds(format.InputSparse) {
 		l.Data, incomplete, err = parts.LoadSparsePoints(how.Columns, how.Drop)
 	} else {
@@ -137,7 +138,8 @@ func (f *DataFlags) loadTable(ctx context.Context, how Reading) (*Loaded, error)
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
-	rows := &TableInfo{Source: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: from.Notices(), Fitted: append(fitted, p.Notices...), options: options}
+	rows := &TableInfo{Source: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: from.Notices(),
+		Fitted: append(fitted, p.Notices...), options: options}
 	if rows.classes, err = classesOf(made.Label, p.Labels); err != nil {
 		return nil, within(f.name(), err)
 	}
@@ -153,7 +155,8 @@ func (f *DataFlags) loadTable(ctx context.Context, how Reading) (*Loaded, error)
 
 // applyRecipe turns the rows of a table into points. If directions are compared, it drops all-zero rows whenever the
 // recipe drops rows with missing values. The filter is nil if no row is dropped.
-func applyRecipe(ctx context.Context, r *recipe.Recipe, t *table.Table, how Reading) (*recipe.Prepared, *RowFilter, error) {
+func applyRecipe(ctx context.Context, r *recipe.Recipe, t *table.Table,
+	how Reading) (*recipe.Prepared, *RowFilter, error) {
 	p, err := r.Apply(ctx, t)
 	zeros := 0
 	if err == nil && how.Directions && r.Missing == recipe.Drop {
@@ -200,7 +203,8 @@ func unnamed(t *table.Table, features []string) bool {
 
 // unnamedPairs reports whether a table without a header may be a list of edges: distinct pairs of different vertices.
 func unnamedPairs(t *table.Table) bool {
-	if len(t.Columns) != 2 || t.Columns[0].Name != table.Unnamed(0) || t.Columns[0].Type != table.Integer || t.Columns[1].Type != table.Integer {
+	if len(t.Columns) != 2 || t.Columns[0].Name != table.Unnamed(0) || t.Columns[0].Type != table.Integer ||
+		t.Columns[1].Type != table.Integer {
 		return false
 	}
 	const few, enough = 5, 1000
@@ -227,7 +231,8 @@ func edgeListHint(t *table.Table) string {
 		}
 	}
 	if unnamedPairs(t) {
-		return "the table is two columns of whole numbers without names; if these are edges, --graph clusters the vertices that they connect"
+		return "the table is two columns of whole numbers without names; if these are edges, --graph clusters the " +
+			"vertices that they connect"
 	}
 	if source && target && len(t.Columns) <= 3 {
 		return "the table looks like a list of edges; --graph clusters the vertices that they connect, --data its rows"
@@ -238,9 +243,11 @@ func edgeListHint(t *table.Table) string {
 // loadRows reads a table and applies the recipe of a job to it.
 func (f *DataFlags) loadRows(ctx context.Context, how Reading) (*Loaded, error) {
 	r := how.Recipe
-	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn}, Decimals: r.Decimals}
+	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn},
+		Decimals: r.Decimals}
 	for _, feature := range r.Features {
-		o.Names, o.Only = append(o.Names, feature.Column), append(o.Only, feature.Column)
+		o.Names = append(o.Names, feature.Column)
+		o.Only = append(o.Only, feature.Column)
 		if feature.Categories != nil {
 			o.Texts = append(o.Texts, feature.Column)
 		}
@@ -280,7 +287,8 @@ func nameByOrder(t *table.Table, r *recipe.Recipe) error {
 		return nil // the job's table had no header either
 	}
 	if len(t.Columns) != len(r.Features) {
-		return fault.Invalid("SIZE_MISMATCH", "the new points have %d columns, but the job clustered points with %d", len(t.Columns), len(r.Features))
+		return fault.Invalid("SIZE_MISMATCH", "the new points have %d columns, but the job clustered points with %d",
+			len(t.Columns), len(r.Features))
 	}
 	for at := range t.Columns {
 		t.Columns[at].Name = r.Features[at].Column
@@ -291,7 +299,8 @@ func nameByOrder(t *table.Table, r *recipe.Recipe) error {
 // AddNewPointsFlags declares the flags for the files of new points, which are assigned to the clusters of a job.
 func AddNewPointsFlags(set *pflag.FlagSet) *DataFlags {
 	f := &DataFlags{set: set}
-	f.inputFlags.add(set, "new points in this `FILE`, with the columns of the old ones; or a folder of parts, or - for standard input; may be repeated to read several files")
+	f.inputFlags.add(set, "new points in this `FILE`, with the columns of the old ones; or a folder of parts, or - "+
+		"for standard input; may be repeated to read several files")
 	f.readingFlags.add(set)
 	return f
 }
@@ -315,7 +324,9 @@ func (f *DataFlags) LoadNewPoints(ctx context.Context, how Reading) (*Loaded, er
 		case !f.IsTable():
 			return nil, shell.Usage("--%s requires a table as --data, such as a .csv file", flag)
 		case how.Recipe == nil:
-			return nil, shell.Usage("--%s requires a model that was made of a table; this one was made of points without one", flag)
+			return nil,
+				shell.Usage("--%s requires a model that was made of a table; this one was made of points without one",
+					flag)
 		}
 	}
 	l, err := f.LoadPoints(ctx, how)

@@ -21,7 +21,8 @@ func TestLoadingATableCanBeCanceled(t *testing.T) {
 	if _, err := DataIn("t.csv").Load(ended, Reading{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("without a recipe: %v", err)
 	}
-	if _, err := DataIn("t.csv").LoadPoints(ended, Reading{Recipe: loaded.Table.Recipe}); !errors.Is(err, context.Canceled) {
+	if _, err := DataIn("t.csv").LoadPoints(ended, Reading{Recipe: loaded.Table.Recipe}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("with a recipe: %v", err)
 	}
 }

@@ -17,16 +17,20 @@ func TestMessagesHaveNames(t *testing.T) {
 	rows := &TableInfo{IDs: table.NewIDs([]string{"anna", "ben", "carl", "dora"})}
 	j := &Job{Loaded: Loaded{Table: rows, Header: []string{"age", "income"}}}
 	dropped := &Job{Loaded: Loaded{Table: rows, Filter: &RowFilter{Kept: []int32{0, 2, 3}}}}
-	links := text.Message{text.Plain("5-5 (must) "), text.Link(0, 1, true), text.Plain(", "), text.Link(1, 2, false), text.Plain(" (2 of 9)")}
+	links := text.Message{text.Plain("5-5 (must) "), text.Link(0, 1, true), text.Plain(", "), text.Link(1, 2, false),
+		text.Plain(" (2 of 9)")}
 	for _, c := range []struct {
 		job     *Job
 		message text.Message
 		want    string
 	}{
 		{j, links, "5-5 (must) anna and ben (must), ben and carl (cannot) (2 of 9)"},
-		{j, constraint.Conflict{Pair: constraint.Pair{I: 0, J: 2}, Path: []int32{0, 1, 2}}.Message(), "points anna and carl cannot be together, but must-links join them: anna = ben = carl"},
-		{j, text.Message{text.Plain("column "), text.Column(1), text.Plain(" has 99%% of the variance")}, `column "income" has 99% of the variance`},
-		{j, text.Message{text.Plain("column "), text.Column(7), text.Plain(" has 99%% of the variance")}, "column 7 has 99% of the variance"},
+		{j, constraint.Conflict{Pair: constraint.Pair{I: 0, J: 2}, Path: []int32{0, 1, 2}}.Message(),
+			"points anna and carl cannot be together, but must-links join them: anna = ben = carl"},
+		{j, text.Message{text.Plain("column "), text.Column(1), text.Plain(" has 99%% of the variance")},
+			`column "income" has 99% of the variance`},
+		{j, text.Message{text.Plain("column "), text.Column(7), text.Plain(" has 99%% of the variance")},
+			"column 7 has 99% of the variance"},
 		{j, nil, "as it is: column 1, 0-1 (must)"},
 		{dropped, links, "5-5 (must) anna and carl (must), carl and dora (cannot) (2 of 9)"},
 		{&Job{Loaded: Loaded{Filter: dropped.Filter}}, links, "5-5 (must) 0-2 (must), 2-3 (cannot) (2 of 9)"},
@@ -55,7 +59,9 @@ func TestMessagesHaveNames(t *testing.T) {
 // Classes have names also if a class between them has no seed: all its rows were dropped.
 func TestNameSeedsOfSomeClasses(t *testing.T) {
 	j := &Job{Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}}}
-	j.NameSeeds([]constraint.Seed{{Index: 1, Label: 2}, {Index: 0, Label: 0}}, nil, func(row int) string { return []string{"a", "c"}[row] })
+	j.NameSeeds([]constraint.Seed{{Index: 1, Label: 2}, {Index: 0, Label: 0}}, nil, func(row int) string {
+		return []string{"a", "c"}[row]
+	})
 	if got := j.ClusterClasses([]int32{2, 1, 0}); !slices.Equal(got, []string{"", "c", "a"}) {
 		t.Errorf("the clusters are named %q", got)
 	}
@@ -73,9 +79,11 @@ func TestCheckHeader(t *testing.T) {
 		{want, ""},
 		{nil, ""},
 		{other, `p.csv: column 9 is "x", but the model has "i" there; the columns must be the same in the same order`},
-		{want[:9], "p.csv: the file has 9 columns, but the model has 10; the columns must be the same in the same order"},
+		{want[:9], "p.csv: the file has 9 columns, but the model has 10; the columns must be the same in " +
+			"the same order"},
 	} {
-		if err := CheckHeader("p.csv", c.header, "model", want); c.fails == "" && err != nil || c.fails != "" && (err == nil || err.Error() != c.fails) {
+		if err := CheckHeader("p.csv", c.header, "model", want); c.fails == "" && err != nil ||
+			c.fails != "" && (err == nil || err.Error() != c.fails) {
 			t.Errorf("%v: got %v, want %q", c.header, err, c.fails)
 		}
 	}

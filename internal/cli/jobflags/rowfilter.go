@@ -33,7 +33,8 @@ const droppedRow = -1
 // newRowFilter drops the incomplete rows of a file, which data does not contain, and, if directions are compared, those
 // that are all zero, which it removes from data. The filter is nil if no row is dropped. It returns an error if no row
 // is left.
-func newRowFilter(path string, data dataset.Dataset, incomplete []int32, directions bool) (*RowFilter, dataset.Dataset, error) {
+func newRowFilter(path string, data dataset.Dataset, incomplete []int32,
+	directions bool) (*RowFilter, dataset.Dataset, error) {
 	skipped := make([]bool, data.Rows()+len(incomplete))
 	for _, row := range incomplete {
 		skipped[row] = true
@@ -45,7 +46,8 @@ func newRowFilter(path string, data dataset.Dataset, incomplete []int32, directi
 			continue
 		}
 		if !directions || !allZero(data, int(point)) {
-			kept, points = append(kept, int32(row)), append(points, point)
+			kept = append(kept, int32(row))
+			points = append(points, point)
 		}
 		point++
 	}
@@ -53,7 +55,9 @@ func newRowFilter(path string, data dataset.Dataset, incomplete []int32, directi
 		return nil, data, nil
 	}
 	f := FilterOf(kept, len(skipped))
-	f.incomplete, f.zero, f.either = len(incomplete), data.Rows()-len(kept), 0
+	f.incomplete = len(incomplete)
+	f.zero = data.Rows() - len(kept)
+	f.either = 0
 	if len(kept) == 0 {
 		return nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left: %s", path, f)
 	}
@@ -120,7 +124,8 @@ func (f *RowFilter) String() string {
 	if len(why) == 1 {
 		_, why[0], _ = strings.Cut(why[0], " ") // all rows
 	}
-	line := fmt.Sprintf("left out %d of %s (%s)", f.Dropped(), text.Plural(len(f.position), "row"), strings.Join(why, ", "))
+	line := fmt.Sprintf("left out %d of %s (%s)", f.Dropped(), text.Plural(len(f.position), "row"),
+		strings.Join(why, ", "))
 	if len(with) > 0 {
 		line += ", and with them " + text.Join(with, "and")
 	}
@@ -158,7 +163,8 @@ func (f *RowFilter) Apply(spec *cleavev1.JobSpec) error {
 	for _, used := range wire.UsedTables(spec) {
 		name := used.Name()
 		if used.Input.GetInline() == nil {
-			return shell.Usage("Cleave %s and numbered the others anew, but the %s are a table of the coordinator; give them as a file", f, name)
+			return shell.Usage("Cleave %s and numbered the others anew, but the %s are a table of the coordinator; "+
+				"give them as a file", f, name)
 		}
 		all, err := wire.TableRows(used.Input.GetInline())
 		if err != nil {
@@ -196,7 +202,8 @@ func (f *RowFilter) Truth(t *Truth) (*Truth, error) {
 		return t, nil
 	}
 	if len(t.Labels) != len(f.position) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "true labels: %s for %s", text.Plural(len(t.Labels), "value"), text.Plural(len(f.position), "row"))
+		return nil, fault.Invalid("SIZE_MISMATCH", "true labels: %s for %s", text.Plural(len(t.Labels), "value"),
+			text.Plural(len(f.position), "row"))
 	}
 	kept := t.At(f.Kept)
 	if kept.ScoreOn != nil && len(kept.ScoreOn) == 0 {

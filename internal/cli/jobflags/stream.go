@@ -25,7 +25,8 @@ const streamFrom = 256 << 20
 
 // addStreamFlags declares a hidden flag for tests.
 func (f *Flags) addStreamFlags(set *pflag.FlagSet) {
-	f.streamFrom = shell.NewWhole(streamFrom, 0, math.MaxInt64).Declare(set, "stream-from", "send tables of at least this many `BYTES` while they are read")
+	f.streamFrom = shell.NewWhole(streamFrom, 0, math.MaxInt64).Declare(set, "stream-from",
+		"send tables of at least this many `BYTES` while they are read")
 	_ = set.MarkHidden("stream-from") // it was just declared
 }
 
@@ -92,10 +93,12 @@ func (f *Flags) importsObjects() bool {
 // checkImport refuses flags that need rows of objects here.
 func (f *Flags) checkImport() error {
 	if at := slices.IndexFunc(f.files, func(file string) bool { return !objects.IsURI(file) }); at >= 0 {
-		return shell.Usage("--data names objects in a store and the file %s; a table consists of one or the other", f.files[at])
+		return shell.Usage("--data names objects in a store and the file %s; a table consists of one or the other",
+			f.files[at])
 	}
 	if flags := f.needsAllRows(); flags != "" {
-		return shell.Usage("%s needs all rows on this machine, but workers read the objects that --data names; copy the objects here first", flags)
+		return shell.Usage("%s needs all rows on this machine, but workers read the objects that --data names; copy "+
+			"the objects here first", flags)
 	}
 	return nil
 }
@@ -138,13 +141,15 @@ func (f *Flags) openLater(j *Job) error {
 	if start := f.options["init"]; start.Text == "labels" {
 		s.files["labels"] = start.path
 	}
-	j.Table, j.Stream = &TableInfo{options: f.recipeOptions()}, s
+	j.Table = &TableInfo{options: f.recipeOptions()}
+	j.Stream = s
 	return f.loadFiles(j)
 }
 
 // Read reads the table from its first row. It calls send with a function that returns the next rows, and calls send
 // again if a later row shows that the beginning was misread. Notices are for the user, even if Read fails.
-func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (sent *SentTable, notices []string, err error) {
+func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (sent *SentTable, notices []string,
+	err error) {
 	reader, err := format.OpenTable(s.flags.files, s.options)
 	if err != nil {
 		return nil, nil, err
@@ -177,7 +182,8 @@ func (s *Stream) Close() {
 // begin returns a table with these columns, of which no row was read, and the index of its label column, or -1 if
 // there is none. The coordinator reports a wrong name.
 func (s *Stream) begin(columns []table.Column) (*SentTable, int) {
-	sent, label := &SentTable{stream: s, columns: &table.Table{Columns: columns}}, s.flags.columns.Label
+	sent := &SentTable{stream: s, columns: &table.Table{Columns: columns}}
+	label := s.flags.columns.Label
 	at, err := recipe.Find(sent.columns, label)
 	if label == "" || err != nil {
 		return sent, -1
@@ -190,7 +196,8 @@ func (s *Stream) begin(columns []table.Column) (*SentTable, int) {
 // the truth. It returns the spec for the coordinator. Notices are for the user, even if Complete fails.
 func (t *SentTable) Complete(stored *cleavev1.Table) (spec *cleavev1.JobSpec, notices []string, err error) {
 	j, f := t.stream.job, t.stream.flags
-	j.Rows, j.Notices = int(stored.GetRows()), nil
+	j.Rows = int(stored.GetRows())
+	j.Notices = nil
 	j.Table.classes, j.Table.options.Decimals = t.classes, t.marks
 	if hint := edgeListHint(t.columns); hint != "" {
 		notices = append(notices, hint)
@@ -204,7 +211,9 @@ func (t *SentTable) Complete(stored *cleavev1.Table) (spec *cleavev1.JobSpec, no
 // the rows, which of them were clustered, and the columns of the points that they became.
 func (t *SentTable) Named(rows *recipe.Rows, made *recipe.Recipe) (*Job, error) {
 	j, about := *t.stream.job, *t.stream.job.Table
-	j.Stream, j.Table, j.Rows = nil, &about, rows.Points()
+	j.Stream = nil
+	j.Table = &about
+	j.Rows = rows.Points()
 	if names := made.Names(); !unnamed(t.columns, names) {
 		j.Header = names
 	}
@@ -222,6 +231,7 @@ func (t *SentTable) Named(rows *recipe.Rows, made *recipe.Recipe) (*Job, error) 
 		}
 	}
 	var err error
-	j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", rows, wire.NoTables, table.Constraints)
+	j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", rows, wire.NoTables,
+		table.Constraints)
 	return &j, err
 }

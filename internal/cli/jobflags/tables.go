@@ -85,7 +85,8 @@ func (f *Flags) loadTables(j *Job) error {
 		return nil
 	}
 	var err error
-	j.Constraints, err = wire.ReadTable(constraints, "constraints", &recipe.Rows{Count: j.Rows}, wire.NoTables, table.Constraints)
+	j.Constraints, err = wire.ReadTable(constraints, "constraints", &recipe.Rows{Count: j.Rows}, wire.NoTables,
+		table.Constraints)
 	return err
 }
 
@@ -93,8 +94,10 @@ func (f *Flags) loadTables(j *Job) error {
 // but the option would select farthest-first. So a series of runs with a growing number of constraints can use the
 // same flags.
 func (f *Flags) forgetFarthest(j *Job) {
-	start, constraints := j.Spec.GetInitialization(), j.Spec.GetSupervision().GetConstraints()
-	if start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED && f.Given("constraints") && wire.RowsIn(constraints.GetInline()) == 0 {
+	start := j.Spec.GetInitialization()
+	constraints := j.Spec.GetSupervision().GetConstraints()
+	if start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED && f.Given("constraints") &&
+		wire.RowsIn(constraints.GetInline()) == 0 {
 		start.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
 	}
 }
@@ -118,7 +121,8 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming ta
 			return err
 		}
 		if len(beliefs) == 0 {
-			return fault.Invalid("NOTHING_TO_RESPECT", "%s: the file has no beliefs; constrained-spectral needs some", f.path("beliefs"))
+			return fault.Invalid("NOTHING_TO_RESPECT", "%s: the file has no beliefs; constrained-spectral needs some",
+				f.path("beliefs"))
 		}
 	case f.Given("source-graph"):
 		graph, err := loadSourceGraph(f.path("source-graph"), rows, naming.IDs)
@@ -140,7 +144,9 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming ta
 			return err
 		}
 		if points.N != rows {
-			return fault.Invalid("ROW_COUNT", "%s has %s, but the data has %d; both must have the same objects in the same order", f.path("source-data"), text.Plural(points.N, "row"), rows)
+			return fault.Invalid("ROW_COUNT",
+				"%s has %s, but the data has %d; both must have the same objects in the same order",
+				f.path("source-data"), text.Plural(points.N, "row"), rows)
 		}
 		o.Transfer = true
 		if beliefs, err = spectral.BeliefsFromPoints(points); err != nil {
@@ -156,7 +162,8 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming ta
 // loadSeeds reads the file of seeds. Their labels are numbers of clusters, or classes, each of which becomes a
 // cluster.
 func (f *Flags) loadSeeds(rows int, j *Job) error {
-	in, naming := f.small("seeds"), j.naming()
+	in := f.small("seeds")
+	naming := j.naming()
 	naming.Clusters = int(max(firstK(j.Spec), j.Spec.GetKRange().GetMax()))
 	path := in.Name()
 	t, seeds, err := format.LoadNamed(in, table.Seeds, rows, naming)
@@ -177,11 +184,14 @@ func (f *Flags) loadSeeds(rows int, j *Job) error {
 	for _, seed := range seeds {
 		if int64(seed.Label) >= int64(k) {
 			most := max(k, spec.GetKRange().GetMax())
-			return fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; seeds name clusters, 0..%d for k = %d",
+			return fault.Invalid("LABEL_OUT_OF_RANGE",
+				"%s: point %s has label %d; seeds name clusters, 0..%d for k = %d",
 				path, naming.IDs.Of(int(seed.Index)), seed.Label, int64(most)-1, most)
 		}
 		if seed.Probability != 0 && spec.GetKernelKmeans() != nil {
-			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %s has a label with a probability; seeds with probabilities apply to auto, seeded-kmeans and constrained-kmeans",
+			return fault.Invalid("OPTION_DOES_NOT_APPLY",
+				"%s: point %s has a label with a probability; seeds with probabilities apply to auto, seeded-kmeans "+
+					"and constrained-kmeans",
 				path, naming.IDs.Of(int(seed.Index)))
 		}
 	}
@@ -193,14 +203,16 @@ func (f *Flags) loadSeeds(rows int, j *Job) error {
 }
 
 // LoadStartLabels reads the labels to start from. They must be numbers of clusters, except for dropped rows.
-func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter, naming table.Naming) (*cleavev1.TableInput, error) {
+func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter,
+	naming table.Naming) (*cleavev1.TableInput, error) {
 	t, labels, err := format.LoadNamed(format.Input{Path: path}, table.Labels, rows, naming)
 	if err != nil {
 		return nil, err
 	}
 	for i, label := range labels {
 		if filter.keeps(i) && (label < 0 || label >= int64(k)) {
-			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; initial labels are cluster numbers from 0 to %d (k = %d)",
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE",
+				"%s: point %s has label %d; initial labels are cluster numbers from 0 to %d (k = %d)",
 				path, naming.IDs.Of(i), label, int64(k)-1, k)
 		}
 	}
@@ -216,11 +228,14 @@ func loadCentroids(path string, j *Job) ([]float64, error) {
 	k := int(j.Spec.GetK())
 	switch {
 	case points.N != k:
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s for %s; each cluster needs one", path, text.Plural(points.N, "centroid"), text.Plural(k, "cluster"))
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s for %s; each cluster needs one", path,
+			text.Plural(points.N, "centroid"), text.Plural(k, "cluster"))
 	case j.Columns == 0: // only the coordinator knows the columns
 		return points.Values, nil
 	case points.D != j.Columns:
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, but the data has %d; they must be the same", path, text.Plural(points.D, "column"), j.Columns)
+		return nil, fault.Invalid("SIZE_MISMATCH",
+			"%s: the centroids have %s, but the data has %d; they must be the same", path,
+			text.Plural(points.D, "column"), j.Columns)
 	}
 	return points.Values, CheckHeader(path, header, "data", j.Header)
 }

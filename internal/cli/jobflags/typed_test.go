@@ -12,7 +12,8 @@ import (
 
 // What a notice says to type for a column leads through the shell and the flag to that column.
 func TestTypedColumnsAreFound(t *testing.T) {
-	names := []string{"a", "price, EUR", `5" pipe`, "it's", "two words", "x[1]", "{y}", "$z", "a=b", "50%", "two\nlines", "back\\slash", "column 13", "2", "3", "14"}
+	names := []string{"a", "price, EUR", `5" pipe`, "it's", "two words", "x[1]", "{y}", "$z", "a=b", "50%",
+		"two\nlines", "back\\slash", "column 13", "2", "3", "14"}
 	of := &table.Table{}
 	for _, name := range names {
 		of.Columns = append(of.Columns, table.Column{Name: name})

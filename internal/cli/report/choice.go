@@ -41,8 +41,10 @@ func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Ch
 func clauses(reason string) (all []string) {
 	begin := 0
 	for at := range reason {
-		if strings.HasPrefix(reason[at:], "; ") && strings.Count(reason[begin:at], "(") == strings.Count(reason[begin:at], ")") {
-			all, begin = append(all, reason[begin:at]), at+len("; ")
+		if strings.HasPrefix(reason[at:], "; ") &&
+			strings.Count(reason[begin:at], "(") == strings.Count(reason[begin:at], ")") {
+			all = append(all, reason[begin:at])
+			begin = at + len("; ")
 		}
 	}
 	if reason != "" {
@@ -56,16 +58,21 @@ func clauses(reason string) (all []string) {
 func BestMethods(c *cleavev1.Choice, limit int) []*cleavev1.MethodScore {
 	var methods []*cleavev1.MethodScore
 	for _, t := range c.GetTried() { // a method may be tried again to be fitted to all constraints
-		if !slices.ContainsFunc(methods, func(m *cleavev1.MethodScore) bool { return explain.SameMethod(m.GetMethod(), t.GetMethod()) }) {
+		if !slices.ContainsFunc(methods, func(m *cleavev1.MethodScore) bool {
+			return explain.SameMethod(m.GetMethod(), t.GetMethod())
+		}) {
 			methods = append(methods, t)
 		}
 	}
-	slices.SortStableFunc(methods, func(a, b *cleavev1.MethodScore) int { return cmp.Compare(b.GetAgreement(), a.GetAgreement()) })
+	slices.SortStableFunc(methods, func(a, b *cleavev1.MethodScore) int {
+		return cmp.Compare(b.GetAgreement(), a.GetAgreement())
+	})
 	base := slices.IndexFunc(c.GetTried(), func(t *cleavev1.MethodScore) bool {
 		return t.GetMethod().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_NONE && t.GetAdvantage() == 0
 	})
 	for at := len(methods) - 1; at >= 0 && len(methods) > limit; at-- {
-		if t := methods[at]; !explain.SameMethod(t.GetMethod(), c.GetChosen()) && (base < 0 || t != c.GetTried()[base]) {
+		if t := methods[at]; !explain.SameMethod(t.GetMethod(), c.GetChosen()) &&
+			(base < 0 || t != c.GetTried()[base]) {
 			methods = slices.Delete(methods, at, at+1)
 		}
 	}

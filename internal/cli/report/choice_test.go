@@ -16,7 +16,9 @@ func TestSummaryOfAChoice(t *testing.T) {
 	var out strings.Builder
 	choice := clitest.ExampleChoice()
 	choice.Reason += " (0.9; ignoring them 0.2); k-means continues from there"
-	if err := (&Report{Outcome: &client.Outcome{Result: &cleavev1.Result{ObjectiveName: "auto", Choice: choice}}}).Summarize(&out, nil, nil); err != nil {
+	if err :=
+		(&Report{Outcome: &client.Outcome{Result: &cleavev1.Result{ObjectiveName: "auto", Choice: choice}}}).Summarize(
+			&out, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	const want = `method      spectral clustering of the nearest-neighbor graph with hard constraints
@@ -34,16 +36,20 @@ objective   auto 0
 
 func TestProgressOfTrials(t *testing.T) {
 	var plain, terminal bytes.Buffer
-	lines, live := &Progress{screen: screen{w: &plain, now: time.Now, all: true}}, &Progress{screen: screen{w: &terminal, width: 120, now: time.Now}}
+	lines := &Progress{screen: screen{w: &plain, now: time.Now, all: true}}
+	live := &Progress{screen: screen{w: &terminal, width: 120, now: time.Now}}
 	tried := &cleavev1.MethodTried{
-		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD},
-		Fold:   2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 5,
+		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS,
+			ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD},
+		Fold: 2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 5,
 	}
-	alone := &cleavev1.MethodTried{Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_NONE}, CannotLinks: 7, CannotLinksRight: 7}
+	alone := &cleavev1.MethodTried{Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS,
+		ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_NONE}, CannotLinks: 7, CannotLinksRight: 7}
 	for _, p := range []*Progress{lines, live} {
 		for _, way := range []*cleavev1.MethodTried{tried, alone} {
 			p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_MethodTried{MethodTried: way}}))
-			p.Item(clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_INITIALIZING, MethodTried: way, Workers: 2}))
+			p.Item(clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_INITIALIZING, MethodTried: way,
+				Workers: 2}))
 		}
 	}
 	const hard = "spectral clustering of the nearest-neighbor graph of standardized columns with hard constraints"

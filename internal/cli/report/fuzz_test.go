@@ -10,7 +10,8 @@ import (
 
 // FuzzResult reads a result.json of any content: it is a result, or BAD_MODEL.
 func FuzzResult(f *testing.F) {
-	for _, seed := range []string{"{}", `{"state": "JOB_STATE_SUCCEEDED", "objective": 1.5, "clusterSizes": [1, 2]}`, `{"objective": "NaN"}`, "[", `{"plan": {"x": 1}}`} {
+	for _, seed := range []string{"{}", `{"state": "JOB_STATE_SUCCEEDED", "objective": 1.5, "clusterSizes": [1, 2]}`,
+		`{"objective": "NaN"}`, "[", `{"plan": {"x": 1}}`} {
 		f.Add([]byte(seed))
 	}
 	folder := f.TempDir()

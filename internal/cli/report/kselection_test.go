@@ -48,7 +48,8 @@ func TestFilesOfARange(t *testing.T) {
 		}
 		files[f.Name] = text.String()
 	}
-	if files["labels-k4.csv"] != "id,label,class\nann,0,good\nbob,1,\ncy,2,bad\ndi,3,\n" || files["labels-k2.csv"] == "" || files["labels-k3.csv"] != "" {
+	if files["labels-k4.csv"] != "id,label,class\nann,0,good\nbob,1,\ncy,2,bad\ndi,3,\n" ||
+		files["labels-k2.csv"] == "" || files["labels-k3.csv"] != "" {
 		t.Errorf("%v", files)
 	}
 }

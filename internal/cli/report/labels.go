@@ -110,7 +110,8 @@ func (j *joiner) end() error {
 }
 
 func (j *joiner) mismatch(rows int) error {
-	return fault.Invalid("SIZE_MISMATCH", "the table has %s, the job clustered %d", text.Plural(rows, "row"), len(j.labels.Labels))
+	return fault.Invalid("SIZE_MISMATCH", "the table has %s, the job clustered %d", text.Plural(rows, "row"),
+		len(j.labels.Labels))
 }
 
 // joined appends columns; one whose name is taken gets the prefix cleave_.
@@ -129,7 +130,9 @@ func joined(columns, more []table.Column) []table.Column {
 func (r *Report) labelRows() format.LabelRows {
 	rows := format.LabelRows{IDs: r.RowIDs, Labels: r.FileLabels(), Classes: r.Classes}
 	if s := r.Rows; s != nil {
-		rows.Distance, rows.Margin, rows.Confidence = r.Filter.RestoreScores(s.Distance), r.Filter.RestoreScores(s.Margin), r.Filter.RestoreScores(s.Confidence)
+		rows.Distance = r.Filter.RestoreScores(s.Distance)
+		rows.Margin = r.Filter.RestoreScores(s.Margin)
+		rows.Confidence = r.Filter.RestoreScores(s.Confidence)
 	}
 	return rows
 }

@@ -34,13 +34,15 @@ func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []Fi
 	var files []File
 	add := func(name string, values []float64, columns int, header []string) {
 		if bytes := textBytes(values); bytes > maxTableBytes {
-			warn("%s was not written: it would take about %s; the coordinator's GetModel has it", name, text.Bytes(bytes))
+			warn("%s was not written: it would take about %s; the coordinator's GetModel has it", name,
+				text.Bytes(bytes))
 			return
 		}
 		rows := &dataset.Points{N: len(values) / columns, D: columns, Values: values}
 		files = append(files, File{name, func(w io.Writer) error { return format.WritePoints(w, header, rows) }})
 	}
-	columns, header := r.Model.Columns(), s.Header
+	columns := r.Model.Columns()
+	header := s.Header
 	switch l := r.Model.Landmarks; {
 	case l != nil && byClassifier(r.Result):
 		if means := r.columnMeans(s); means != nil {
@@ -92,7 +94,9 @@ func LoadModel(folder string, result *cleavev1.Result) (*model.Model, []string, 
 		names = steps.Names()
 	}
 	r, head := &modelReader{folder: folder}, result.GetModel()
-	k, features, columns := int(head.GetK()), int(head.GetColumns()), int(head.GetColumns())
+	k := int(head.GetK())
+	features := int(head.GetColumns())
+	columns := int(head.GetColumns())
 	landmarks := head.GetLandmarks()
 	classifier := landmarks != nil && byClassifier(result)
 	var header []string
@@ -106,7 +110,8 @@ func LoadModel(folder string, result *cleavev1.Result) (*model.Model, []string, 
 	}
 	if classifier && r.err == nil {
 		if k < 1 || features != k || k > int(landmarks.GetCount()) {
-			return nil, nil, fault.Invalid("BAD_MODEL", "%s: there is no classifier of %s fitted to %s", filepath.Join(folder, ResultFile),
+			return nil, nil, fault.Invalid("BAD_MODEL", "%s: there is no classifier of %s fitted to %s",
+				filepath.Join(folder, ResultFile),
 				text.Count(k, "class", "classes"), text.Plural(int(landmarks.GetCount()), "row"))
 		}
 		r.lists = slices.Insert(r.lists, 0, model.IdealScores(k))
@@ -158,7 +163,8 @@ func (r *modelReader) read(name string, names []string, rows, columns int) (head
 	case err != nil:
 		r.err = err
 	case points.N != rows || points.D != columns:
-		r.err = fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; according to %s there must be %d of %d", path,
+		r.err = fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; according to %s there must be %d of %d",
+			path,
 			text.Plural(points.N, "row"), text.Plural(points.D, "column"), ResultFile, rows, columns)
 	default:
 		r.lists = append(r.lists, points.Values)
@@ -177,7 +183,8 @@ func byClassifier(r *cleavev1.Result) bool {
 // and its trees with clusters in place of classes, nil if there are none. The class of a cluster is the one in which
 // its centroid scores highest.
 func byCluster(m *model.Model) ([]float64, *forest.Forest) {
-	class, cluster := make([]int, m.K), make([]int32, m.K)
+	class := make([]int, m.K)
+	cluster := make([]int32, m.K)
 	for c := range class {
 		scores := m.Centroids[c*m.D : (c+1)*m.D]
 		class[c] = slices.Index(scores, slices.Max(scores))
@@ -237,14 +244,18 @@ func ReadLabels(folder string, result *cleavev1.Result, run *cleavev1.RunRecord)
 	var kept []int32
 	for row, label := range rows.Labels {
 		if label >= int32(result.GetK()) {
-			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: label %d is out of range; according to %s there are %s", path, label, ResultFile, text.Plural(int(result.GetK()), "cluster"))
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE",
+				"%s: label %d is out of range; according to %s there are %s", path, label, ResultFile,
+				text.Plural(int(result.GetK()), "cluster"))
 		}
 		if label >= 0 {
-			kept, o.Labels = append(kept, int32(row)), append(o.Labels, label)
+			kept = append(kept, int32(row))
+			o.Labels = append(o.Labels, label)
 		}
 	}
 	if len(kept) != int(result.GetRows()) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has labels for %s; according to %s there are %d", path, text.Plural(len(kept), "row"), ResultFile, result.GetRows())
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has labels for %s; according to %s there are %d", path,
+			text.Plural(len(kept), "row"), ResultFile, result.GetRows())
 	}
 	r := &Report{Outcome: o, Run: run, RowIDs: rows.IDs, Classes: rows.Classes}
 	if len(kept) < len(rows.Labels) {
@@ -253,7 +264,8 @@ func ReadLabels(folder string, result *cleavev1.Result, run *cleavev1.RunRecord)
 	if head := result.GetRowScores(); head != nil {
 		o.Rows = &clustering.RowScores{
 			Runs: int(head.GetRuns()), Posterior: head.GetPosterior(),
-			Distance: choose.At(rows.Distance, kept), Margin: choose.At(rows.Margin, kept), Confidence: choose.At(rows.Confidence, kept),
+			Distance: choose.At(rows.Distance, kept), Margin: choose.At(rows.Margin, kept),
+			Confidence: choose.At(rows.Confidence, kept),
 		}
 	}
 	return r, nil
@@ -280,12 +292,15 @@ func (r *Report) embeddingFiles(warn func(format string, args ...any)) []File {
 		return nil
 	}
 	if bytes := textBytes(e.Values); bytes > maxTableBytes {
-		warn("%s was not written: it would take about %s; the coordinator's GetEmbedding has it", embeddingFile, text.Bytes(bytes))
+		warn("%s was not written: it would take about %s; the coordinator's GetEmbedding has it", embeddingFile,
+			text.Bytes(bytes))
 		return nil
 	}
 	var index []int32
 	if r.Filter != nil {
 		index = r.Filter.Kept
 	}
-	return []File{{embeddingFile, func(w io.Writer) error { return format.WriteEmbedding(w, r.RowIDs, index, e.Columns, e.Values) }}}
+	return []File{{embeddingFile, func(w io.Writer) error {
+		return format.WriteEmbedding(w, r.RowIDs, index, e.Columns, e.Values)
+	}}}
 }

@@ -68,7 +68,8 @@ func OpenOutput(ctx context.Context, path string) (*OutputDir, error) {
 }
 
 // runTables are the names of the tables that a run may write.
-var runTables = regexp.MustCompile(`^(labels(-k[0-9]+)?|joined|centroids|metric|units|mixture|landmarks|projection|forest|embedding|suspects)\.[a-z]+$`)
+var runTables = regexp.MustCompile(
+	`^(labels(-k[0-9]+)?|joined|centroids|metric|units|mixture|landmarks|projection|forest|embedding|suspects)\.[a-z]+$`)
 
 // ProtectInputs refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote
 // the file. It lets Write keep the files of an earlier run that are inputs and that this run does not overwrite.
@@ -90,11 +91,13 @@ func (d *OutputDir) ProtectInputs(ctx context.Context, inputs []jobflags.NamedFi
 		switch {
 		case slices.Contains(before.Files, name):
 			if d.inputs[name], _, err = HashFile(ctx, path); err != nil {
-				unreadable := fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v", path, shell.WithoutPath(err))
+				unreadable := fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v", path,
+					shell.WithoutPath(err))
 				return cmp.Or[error](ctx.Err(), unreadable)
 			}
 		case runTables.MatchString(name):
-			return fault.Invalid("BAD_OUTPUT", "%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
+			return fault.Invalid("BAD_OUTPUT",
+				"%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
 		}
 	}
 	return nil
@@ -133,9 +136,11 @@ func (d *OutputDir) Abandon() {
 // manifest lists the files of a run. While a run writes, it also lists those of the run before, so that the next run
 // removes what a killed one left behind.
 type manifest struct {
-	Files   []string          `json:"files"`             // in the order in which they take their places
-	Inputs  map[string]string `json:"inputs,omitempty"`  // files of earlier runs that later ones read, and that stay: the SHA-256 by name
-	Partial string            `json:"partial,omitempty"` // the subfolder that files are written to before they are moved to their places
+	Files []string `json:"files"` // in the order in which they take their places
+	// files of earlier runs that later ones read, and that stay: the SHA-256 by name
+	Inputs map[string]string `json:"inputs,omitempty"`
+	// the subfolder that files are written to before they are moved to their places
+	Partial string `json:"partial,omitempty"`
 }
 
 // partialName matches the names of subfolders that Write chooses. Nothing else is ever removed with its content.
@@ -227,8 +232,10 @@ func (d *OutputDir) readManifest() (m manifest, _ error) {
 		err = decoder.Decode(&m)
 	}
 	bad := func(name string) bool { return !filepath.IsLocal(name) || filepath.Base(name) != name || name == "." }
-	if err != nil || slices.ContainsFunc(m.Files, bad) || slices.ContainsFunc(slices.Collect(maps.Keys(m.Inputs)), bad) || m.Partial != "" && !partialName.MatchString(m.Partial) {
-		return m, fault.Invalid("BAD_OUTPUT", "%s is not a list of the files of an earlier run; remove it, or choose another folder with --out", path)
+	if err != nil || slices.ContainsFunc(m.Files, bad) || slices.ContainsFunc(slices.Collect(maps.Keys(m.Inputs)),
+		bad) || m.Partial != "" && !partialName.MatchString(m.Partial) {
+		return m, fault.Invalid("BAD_OUTPUT",
+			"%s is not a list of the files of an earlier run; remove it, or choose another folder with --out", path)
 	}
 	return m, nil
 }

@@ -104,7 +104,8 @@ func TestOutputAfterARunThatEndedEarly(t *testing.T) {
 	clitest.Write(t, filepath.Join(killed, "result.json"), "half")
 	clitest.Write(t, filepath.Join(dir, "new.svg"), "moved")
 	clitest.Write(t, filepath.Join(dir, "_MANIFEST.json.tmp"), "half")
-	clitest.Write(t, filepath.Join(dir, manifestFile), `{"files": ["labels.csv", "new.svg", "old.svg", "result.json"], "partial": ".partial-ABC234"}`)
+	clitest.Write(t, filepath.Join(dir, manifestFile),
+		`{"files": ["labels.csv", "new.svg", "old.svg", "result.json"], "partial": ".partial-ABC234"}`)
 	if err := writeOutput(t, dir, texts("labels.csv", "result.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,8 @@ func TestOutputThatTheDiskRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := writeOutput(t, dir, texts("labels.csv"))
-	if err == nil || shell.ExitCode(err) != 1 || !strings.Contains(err.Error(), "labels.csv cannot be written or removed") {
+	if err == nil || shell.ExitCode(err) != 1 ||
+		!strings.Contains(err.Error(), "labels.csv cannot be written or removed") {
 		t.Errorf("exit code %d: %v", shell.ExitCode(err), err)
 	}
 }
@@ -143,12 +145,14 @@ func TestOutputThatTheDiskRefuses(t *testing.T) {
 // A manifest can name nothing outside of its folder.
 func TestForeignManifests(t *testing.T) {
 	for _, text := range []string{
-		`{"files": ["../precious"]}`, `{"files": ["/etc/passwd"]}`, `{"files": ["a/b"]}`, `{"files": ["."]}`, `{"files": [""]}`, `{"files": [], "inputs": {"../x": ""}}`,
+		`{"files": ["../precious"]}`, `{"files": ["/etc/passwd"]}`, `{"files": ["a/b"]}`, `{"files": ["."]}`,
+		`{"files": [""]}`, `{"files": [], "inputs": {"../x": ""}}`,
 		`{"partial": "data"}`, `{"partial": ".partial-../x"}`, `{"files": "labels.csv"}`, `{"name": "mine"}`, `{`, ``,
 	} {
 		dir := t.TempDir()
 		clitest.Write(t, filepath.Join(dir, manifestFile), text)
-		if _, err := OpenOutput(t.Context(), dir); !fault.Is(err, "BAD_OUTPUT") || !strings.Contains(err.Error(), fmt.Sprintf("%s is not a list", filepath.Join(dir, manifestFile))) {
+		if _, err := OpenOutput(t.Context(), dir); !fault.Is(err, "BAD_OUTPUT") ||
+			!strings.Contains(err.Error(), fmt.Sprintf("%s is not a list", filepath.Join(dir, manifestFile))) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -162,7 +166,8 @@ func TestInputsOfAnEarlierRunAreKept(t *testing.T) {
 	}
 	out, err := OpenOutput(t.Context(), folder)
 	if err == nil {
-		err = errors.Join(out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "joined.csv"}}, folder), out.Write(t.Context(), texts("labels.csv")))
+		err = errors.Join(out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "joined.csv"}}, folder),
+			out.Write(t.Context(), texts("labels.csv")))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -185,9 +190,11 @@ func TestInputsAreSpared(t *testing.T) {
 		input   string
 		refused bool
 	}{
-		{"labels.csv", true}, {"labels-k3.csv", true}, {"joined.parquet", true}, {"data.csv", false}, {"../labels.csv", false}, {"labels", false},
+		{"labels.csv", true}, {"labels-k3.csv", true}, {"joined.parquet", true}, {"data.csv", false},
+		{"../labels.csv", false}, {"labels", false},
 	} {
-		if err := out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: c.input}}, folder); (err != nil) != c.refused {
+		if err := out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: c.input}},
+			folder); (err != nil) != c.refused {
 			t.Errorf("%s: %v", c.input, err)
 		}
 	}
@@ -255,7 +262,8 @@ func TestReplacedFilesKeepTheirPermissions(t *testing.T) {
 	if err := writeOutput(t, dir, texts("labels.csv")); err != nil {
 		t.Fatal(err)
 	}
-	err := errors.Join(os.Chmod(filepath.Join(dir, "labels.csv"), 0o640), os.Chmod(filepath.Join(dir, manifestFile), 0o600))
+	err := errors.Join(os.Chmod(filepath.Join(dir, "labels.csv"), 0o640),
+		os.Chmod(filepath.Join(dir, manifestFile), 0o600))
 	if err := errors.Join(err, writeOutput(t, dir, texts("labels.csv"))); err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,9 @@ func (p *Progress) Failed() {
 func (p *Progress) UnprintedNotices(all []*cleavev1.Notice) []*cleavev1.Notice {
 	p.notices.waiting = nil
 	answer, _ := wire.SplitNotices(all)
-	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.notices.printed, n.GetMessage()) })
+	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool {
+		return slices.Contains(p.notices.printed, n.GetMessage())
+	})
 }
 
 // Uploading shows on a terminal that data is being sent to the coordinator.
@@ -122,7 +124,8 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		}
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {
-		p.Warn("warning: the job starts over; discard its events from %d on: %s", revoked.GetFirstSequence(), revoked.GetMessage())
+		p.Warn("warning: the job starts over; discard its events from %d on: %s", revoked.GetFirstSequence(),
+			revoked.GetMessage())
 		p.restarts, p.violated, p.timeLeft = restartLog{}, 0, 0
 	}
 	if p.quiet {
@@ -253,7 +256,8 @@ func (p *Progress) iterationLine(it *cleavev1.Iteration) string {
 func (p *Progress) live(live *cleavev1.Progress) {
 	p.restarts.of = live.GetRestarts()
 	began := live.GetPhase() != p.phase || live.GetMessage() != p.message
-	p.phase, p.message = live.GetPhase(), live.GetMessage()
+	p.phase = live.GetPhase()
+	p.message = live.GetMessage()
 	if p.timeLeft = 0; live.GetSolver() != nil {
 		p.timeLeft = live.GetTimeLeft().AsDuration()
 	}
@@ -398,7 +402,8 @@ func triedLine(t *cleavev1.MethodTried) string {
 	for _, kind := range []struct {
 		name       string
 		all, right uint32
-	}{{"must-links", t.GetMustLinks(), t.GetMustLinksRight()}, {"cannot-links", t.GetCannotLinks(), t.GetCannotLinksRight()}} {
+	}{{"must-links", t.GetMustLinks(), t.GetMustLinksRight()}, {"cannot-links", t.GetCannotLinks(),
+		t.GetCannotLinksRight()}} {
 		if kind.all > 0 {
 			line += fmt.Sprintf(", %d of %d %s right", kind.right, kind.all, kind.name)
 		}

@@ -18,15 +18,24 @@ func story() []*cleavev1.WatchJobResponse {
 	return []*cleavev1.WatchJobResponse{
 		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING, Message: "waiting for a worker"}),
 		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING, Message: "waiting for a worker"}),
-		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING, TilesBuilt: 1, Tiles: 4, Workers: 1}),
-		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING, TilesBuilt: 3, Tiles: 4, Workers: 2}),
-		clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Reason: "CONFLICT", Message: "0-1 conflict"}}}),
+		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING, TilesBuilt: 1, Tiles: 4,
+			Workers: 1}),
+		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING, TilesBuilt: 3, Tiles: 4,
+			Workers: 2}),
+		clitest.EventItem(
+			&cleavev1.Event{
+				What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Reason: "CONFLICT", Message: "0-1 conflict"}}}),
 		clitest.IterationItem(0, 0, 12.5, 0),
 		clitest.IterationItem(1, 7, 0.30000000000000004, 0),
-		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1, Objective: 0.3, Moved: 7, Workers: 2,
+		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1, Objective: 0.3,
+			Moved: 7, Workers: 2,
 			IterationsPerSecond: 3.25, TimeLeft: durationpb.New(4 * time.Second)}),
-		clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Shift{Shift: &cleavev1.ShiftChange{Iteration: 2, Sigma: 0.5, Why: "the objective rose"}}}),
-		clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: 1}}}),
+		clitest.EventItem(
+			&cleavev1.Event{
+				What: &cleavev1.Event_Shift{Shift: &cleavev1.ShiftChange{Iteration: 2, Sigma: 0.5,
+					Why: "the objective rose"}}}),
+		clitest.EventItem(
+			&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: 1}}}),
 		clitest.IterationItem(0, 0, 11, 1),
 		clitest.EndedItem(),
 	}
@@ -36,7 +45,8 @@ func story() []*cleavev1.WatchJobResponse {
 func TestProgressOfAJobThatWaits(t *testing.T) {
 	var out bytes.Buffer
 	p := NewProgress(&out, false)
-	waits := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING, Message: "waiting for its turn"})
+	waits := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING,
+		Message: "waiting for its turn"})
 	p.Item(waits)
 	if out.Len() > 0 {
 		t.Errorf("at first it says %q", out.String())
@@ -53,13 +63,15 @@ func TestProgressCountsViolatedConstraints(t *testing.T) {
 		return clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{
 			Iteration: iteration, Moved: 2, Objective: 1.5, Parts: &cleavev1.ObjectiveParts{Violated: violated}}}})
 	}
-	live := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1, Objective: 1.5, Moved: 2})
+	live := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1,
+		Objective: 1.5, Moved: 2})
 	var plain, terminal bytes.Buffer
 	lines := &Progress{screen: screen{w: &plain, now: time.Now, all: true}}
 	for _, item := range []*cleavev1.WatchJobResponse{step(1, 3), live, step(2, 0), live} {
 		lines.Item(item)
 	}
-	if want := "iteration 1: objective 1.5, 2 moved, 3 violated\niteration 2: objective 1.5, 2 moved\n"; plain.String() != want {
+	if want := "iteration 1: objective 1.5, 2 moved, 3 violated\niteration 2: objective 1.5, " +
+		"2 moved\n"; plain.String() != want {
 		t.Errorf("got %q, want %q", plain.String(), want)
 	}
 	p := &Progress{screen: screen{w: &terminal, width: 100, now: time.Now}}
@@ -120,7 +132,8 @@ func TestPlainProgressHasALineInEachInterval(t *testing.T) {
 	for _, item := range story() {
 		p.Item(item)
 	}
-	if want := "waiting for a worker\nwarning: 0-1 conflict\nsigma is now 0.5: the objective rose\n"; out.String() != want {
+	if want := "waiting for a worker\nwarning: 0-1 conflict\nsigma is now 0.5: the " +
+		"objective rose\n"; out.String() != want {
 		t.Errorf("a short run wrote %q, want %q", out.String(), want)
 	}
 	out.Reset()
@@ -129,7 +142,8 @@ func TestPlainProgressHasALineInEachInterval(t *testing.T) {
 		p.Item(clitest.IterationItem(i, 1, float64(i), 0))
 	}
 	p.Item(clitest.EndedItem())
-	if want := "restart 1, iteration 499: objective 499, 1 moved\nrestart 1, iteration 999: objective 999, 1 moved\n"; out.String() != want {
+	if want := "restart 1, iteration 499: objective 499, 1 moved\nrestart 1, iteration 999: objective 999, " +
+		"1 moved\n"; out.String() != want {
 		t.Errorf("12 s wrote %q, want %q", out.String(), want)
 	}
 }
@@ -177,7 +191,8 @@ func TestLiveProgress(t *testing.T) {
 // What every restart finds is said once, and what a coordinator says about a table as this program says it.
 func TestProgressSaysNoticesOnce(t *testing.T) {
 	notice := func(code, message string) *cleavev1.WatchJobResponse {
-		return clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Reason: code, Message: message}}})
+		return clitest.EventItem(
+			&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Reason: code, Message: message}}})
 	}
 	var said bytes.Buffer
 	p := NewProgress(&said, true)
@@ -194,9 +209,12 @@ func TestProgressSaysNoticesOnce(t *testing.T) {
 func TestProgressForgetsAVoidRun(t *testing.T) {
 	var out bytes.Buffer
 	p := &Progress{screen: screen{w: &out, width: 200, now: time.Now}}
-	live := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1, Objective: 1.5, Moved: 2})
+	live := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1,
+		Objective: 1.5, Moved: 2})
 	for restart := range uint32(2) {
-		p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: restart}}}))
+		p.Item(
+			clitest.EventItem(
+				&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: restart}}}))
 		p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{
 			Restart: restart, Objective: 123, Parts: &cleavev1.ObjectiveParts{Violated: 3}}}}))
 	}
@@ -204,7 +222,11 @@ func TestProgressForgetsAVoidRun(t *testing.T) {
 	if !strings.Contains(out.String(), "best so far 123") || !strings.Contains(out.String(), "3 violated") {
 		t.Errorf("the terminal shows %q", out.String())
 	}
-	p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Revoked{Revoked: &cleavev1.EventsRevoked{FirstSequence: 1, Message: "the state was lost"}}}))
+	p.Item(
+		clitest.EventItem(
+			&cleavev1.Event{
+				What: &cleavev1.Event_Revoked{Revoked: &cleavev1.EventsRevoked{FirstSequence: 1,
+					Message: "the state was lost"}}}))
 	out.Reset()
 	p.Item(live)
 	if want := "\r\x1b[Kiterate  iteration 1  objective 1.5  2 moved"; out.String() != want {

@@ -115,7 +115,8 @@ const maxSolverSteps = 2000
 func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 	if filter != nil {
 		o.Result.DroppedRows = uint32(filter.Dropped())
-		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Reason: wire.MissingRows, Message: filter.String()})
+		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Reason: wire.MissingRows,
+			Message: filter.String()})
 	}
 	o.SolverSteps = choose.At(o.SolverSteps, choose.Even[int](len(o.SolverSteps), maxSolverSteps))
 	return &Report{Outcome: o, Run: &cleavev1.RunRecord{SolverSteps: o.SolverSteps}, Filter: filter}
@@ -127,7 +128,8 @@ func (r *Report) Score(t *jobflags.Truth) error {
 		return nil
 	}
 	if len(t.Labels) != len(r.Labels) {
-		return fault.Invalid("SIZE_MISMATCH", "the truth has %s for %s; each point needs one", text.Plural(len(t.Labels), "label"), text.Plural(len(r.Labels), "point"))
+		return fault.Invalid("SIZE_MISMATCH", "the truth has %s for %s; each point needs one",
+			text.Plural(len(t.Labels), "label"), text.Plural(len(r.Labels), "point"))
 	}
 	scores, err := evaluate.Compare(r.Labels, t.Labels, t.ScoreOn)
 	if err != nil {

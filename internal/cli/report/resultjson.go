@@ -34,7 +34,8 @@ func WriteResult(w io.Writer, r *cleavev1.Result, run *cleavev1.RunRecord) error
 		return err
 	}
 	// The two messages have no field in common, and neither is ever empty.
-	joined := slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(text), []byte("}")), []byte(","), bytes.TrimPrefix(bytes.TrimSpace(record), []byte("{")))
+	joined := slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(text), []byte("}")), []byte(","),
+		bytes.TrimPrefix(bytes.TrimSpace(record), []byte("{")))
 	return PrintJSON(w, json.RawMessage(joined))
 }
 
@@ -48,13 +49,16 @@ func ReadResult(folder string) (*cleavev1.Result, *cleavev1.RunRecord, error) {
 	path := filepath.Join(folder, ResultFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v; a folder that cleave run --out wrote has it", path, shell.WithoutPath(err))
+		return nil, nil, fault.Invalid("FILE_NOT_READABLE",
+			"%s: the file cannot be read: %v; a folder that cleave run --out wrote has it", path,
+			shell.WithoutPath(err))
 	}
 	result, run := &cleavev1.Result{}, &cleavev1.RunRecord{}
 	text = modernize(text)
 	for _, message := range []proto.Message{result, run} {
 		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, message); err != nil {
-			return nil, nil, fault.Invalid("BAD_MODEL", "%s: this is not a result of this version of Cleave: %v", path, err)
+			return nil, nil, fault.Invalid("BAD_MODEL", "%s: this is not a result of this version of Cleave: %v",
+				path, err)
 		}
 		if err := checkFinite(message); err != nil {
 			return nil, nil, fault.Invalid("BAD_MODEL", "%s: %v", path, err)
@@ -75,7 +79,8 @@ func checkFinite(message proto.Message) error {
 }
 
 // renamedFields maps the names that earlier versions used in result.json to the current ones.
-var renamedFields = map[string]string{"howMany": "kSelection", "sureness": "confidence", "way": "method", "use": "constraintUse"}
+var renamedFields = map[string]string{"howMany": "kSelection", "sureness": "confidence", "way": "method",
+	"use": "constraintUse"}
 
 // modernize renames the fields and values in a result.json of an earlier version. It returns anything that is not JSON
 // unchanged.

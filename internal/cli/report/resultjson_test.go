@@ -22,12 +22,16 @@ import (
 func TestResultJSON(t *testing.T) {
 	result := clitest.ExampleResult()
 	run := &cleavev1.RunRecord{}
-	run.Evaluation = &cleavev1.Evaluation{Nmi: 1, MutualInformation: math.Ln2, Ari: 1, PairwisePrecision: 1, PairwiseRecall: 0.5, PairwiseF: 2.0 / 3, Purity: 1}
-	result.RowScores = &cleavev1.RowScoresHead{Rows: 4, Measure: cleavev1.RowMeasure_ROW_MEASURE_FEATURE_SPACE, Runs: 10}
+	run.Evaluation = &cleavev1.Evaluation{Nmi: 1, MutualInformation: math.Ln2, Ari: 1, PairwisePrecision: 1,
+		PairwiseRecall: 0.5, PairwiseF: 2.0 / 3, Purity: 1}
+	result.RowScores = &cleavev1.RowScoresHead{Rows: 4, Measure: cleavev1.RowMeasure_ROW_MEASURE_FEATURE_SPACE,
+		Runs: 10}
 	result.Version = "v1.2.3"
 	run.Origin = &cleavev1.Origin{
 		Version: "v1.2.3", Command: []string{"run", "--data", "p.csv", "--k", "2"}, Directory: "/home/me", Seed: 5,
-		Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "p.csv", Sha256: "ba78", Bytes: 9}}, Spec: &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: "16bf"}, Clusters: &cleavev1.JobSpec_K{K: 2}, Seed: 5},
+		Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "p.csv", Sha256: "ba78", Bytes: 9}},
+		Spec: &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: "16bf"},
+			Clusters: &cleavev1.JobSpec_K{K: 2}, Seed: 5},
 	}
 	result.Choice = clitest.ExampleChoice()
 	result.Choice.Tried = result.Choice.Tried[:1]
@@ -48,7 +52,8 @@ func TestResultJSON(t *testing.T) {
 		t.Errorf("result.json has changed; programs read it. Got\n%s\nwant\n%s", got.String(), want)
 	}
 	for _, folder := range []string{"testdata", "testdata/earlier"} { // the same, as an earlier version wrote it
-		if back, record, err := ReadResult(folder); err != nil || !proto.Equal(back, result) || !proto.Equal(record, run) {
+		if back, record, err := ReadResult(folder); err != nil || !proto.Equal(back, result) ||
+			!proto.Equal(record, run) {
 			t.Errorf("%s read back is %v, %v, %v", folder, back, record, err)
 		}
 	}
@@ -67,9 +72,11 @@ func TestRenamedFieldsOfResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	method := got.GetChoice().GetTried()[0].GetMethod()
-	if got.GetKSelection().GetProposed() != 3 || got.GetKSelection().GetConfidence() != cleavev1.Confidence_CONFIDENCE_LIKELY ||
+	if got.GetKSelection().GetProposed() != 3 ||
+		got.GetKSelection().GetConfidence() != cleavev1.Confidence_CONFIDENCE_LIKELY ||
 		run.GetOrigin().GetDisplayName() != "use" || run.GetOrigin().GetSpec().GetK() != 3 ||
-		method.GetSpace() != cleavev1.Space_SPACE_ROWS || method.GetConstraintUse() != cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT ||
+		method.GetSpace() != cleavev1.Space_SPACE_ROWS ||
+		method.GetConstraintUse() != cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT ||
 		got.GetWarnings()[0].GetReason() != "A" || got.GetWarnings()[0].GetMessage() != "way" {
 		t.Errorf("read %v, %v", got, run)
 	}
@@ -78,19 +85,22 @@ func TestRenamedFieldsOfResults(t *testing.T) {
 // Zeros and empty lists are written; what a run does not have is left out.
 func TestResultJSONOfAnEmptyResult(t *testing.T) {
 	var text bytes.Buffer
-	if err := WriteResult(&text, &cleavev1.Result{Kernel: &cleavev1.KernelReport{}}, &cleavev1.RunRecord{}); err != nil {
+	if err := WriteResult(&text, &cleavev1.Result{Kernel: &cleavev1.KernelReport{}},
+		&cleavev1.RunRecord{}); err != nil {
 		t.Fatal(err)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text.Bytes(), &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"constraints", "evaluation", "inference", "spectral", "model", "embedding", "plan", "timings", "choice", "rowScores", "origin"} {
+	for _, name := range []string{"constraints", "evaluation", "inference", "spectral", "model", "embedding", "plan",
+		"timings", "choice", "rowScores", "origin"} {
 		if value, there := fields[name]; there {
 			t.Errorf("%s is there: %s", name, value)
 		}
 	}
-	for name, want := range map[string]string{"history": "[]", "warnings": "[]", "shifts": "[]", "clusterSizes": "[]", "objective": "0", "rows": "0", "sigma": "0", "droppedRows": "0"} {
+	for name, want := range map[string]string{"history": "[]", "warnings": "[]", "shifts": "[]", "clusterSizes": "[]",
+		"objective": "0", "rows": "0", "sigma": "0", "droppedRows": "0"} {
 		if got := string(fields[name]); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
@@ -117,7 +127,8 @@ func TestReadResultRefusesNumbersThatAreNotFinite(t *testing.T) {
 }
 
 func TestObjectiveKeepsItsBits(t *testing.T) {
-	for _, value := range []float64{0, math.Copysign(0, -1), 0.30000000000000004, math.Pi * 1e300, math.SmallestNonzeroFloat64, math.MaxFloat64, -1.0 / 3, 1e21, 123456789.123456789} {
+	for _, value := range []float64{0, math.Copysign(0, -1), 0.30000000000000004, math.Pi * 1e300,
+		math.SmallestNonzeroFloat64, math.MaxFloat64, -1.0 / 3, 1e21, 123456789.123456789} {
 		t.Chdir(t.TempDir())
 		var text bytes.Buffer
 		if err := WriteResult(&text, &cleavev1.Result{Objective: value}, &cleavev1.RunRecord{}); err != nil {
@@ -129,7 +140,8 @@ func TestObjectiveKeepsItsBits(t *testing.T) {
 			t.Errorf("%g came back as %g (%v)", value, back.GetObjective(), err)
 		}
 		var plain struct{ Objective float64 } // as other programs read it
-		if err := json.Unmarshal(text.Bytes(), &plain); err != nil || math.Float64bits(plain.Objective) != math.Float64bits(value) {
+		if err := json.Unmarshal(text.Bytes(), &plain); err != nil ||
+			math.Float64bits(plain.Objective) != math.Float64bits(value) {
 			t.Errorf("%g is read as %g (%v)", value, plain.Objective, err)
 		}
 	}

@@ -18,7 +18,8 @@ func TestProgressOfASolver(t *testing.T) {
 	var plain, terminal bytes.Buffer
 	lines := &Progress{screen: screen{w: &plain, now: time.Now, all: true}}
 	live := &Progress{screen: screen{w: &terminal, width: 120, now: time.Now}}
-	progressed := func(phase cleavev1.Phase, step *cleavev1.WatchJobResponse, left time.Duration) *cleavev1.WatchJobResponse {
+	progressed := func(phase cleavev1.Phase, step *cleavev1.WatchJobResponse,
+		left time.Duration) *cleavev1.WatchJobResponse {
 		p := &cleavev1.Progress{Phase: phase, Workers: 2, Solver: step.GetEvent().GetSolver()}
 		if step == nil && phase == cleavev1.Phase_PHASE_ITERATING {
 			p.Iteration, p.Objective = 1, 1.5
@@ -28,13 +29,17 @@ func TestProgressOfASolver(t *testing.T) {
 		}
 		return clitest.ProgressItem(p)
 	}
-	first, second, third := clitest.SolverItem(1, 0.51234, 0), clitest.SolverItem(2, 1e-4, 1), clitest.SolverItem(3, 1e-9, 2)
+	first := clitest.SolverItem(1, 0.51234, 0)
+	second := clitest.SolverItem(2, 1e-4, 1)
+	third := clitest.SolverItem(3, 1e-9, 2)
 	second.GetEvent().GetSolver().StepsLeft = proto.Uint32(7)
 	third.GetEvent().GetSolver().StepsLeft = proto.Uint32(0)
-	starting, iterating := cleavev1.Phase_PHASE_INITIALIZING, cleavev1.Phase_PHASE_ITERATING
+	starting := cleavev1.Phase_PHASE_INITIALIZING
+	iterating := cleavev1.Phase_PHASE_ITERATING
 	for _, p := range []*Progress{lines, live} {
 		for _, item := range []*cleavev1.WatchJobResponse{
-			progressed(starting, nil, 0), first, progressed(starting, first, 0), progressed(iterating, second, 3500*time.Millisecond), second,
+			progressed(starting, nil, 0), first, progressed(starting, first, 0),
+			progressed(iterating, second, 3500*time.Millisecond), second,
 			progressed(iterating, third, 0), third, clitest.IterationItem(1, 3, 1.5, 0), progressed(iterating, nil, 0),
 		} {
 			p.Item(item)

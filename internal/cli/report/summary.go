@@ -31,20 +31,25 @@ func PrintPlan(w io.Writer, job *jobflags.Job, plan *cleavev1.Plan) error {
 	line := lineOf(table)
 	what, columns := "matrix", job.Rows
 	switch family := wire.Algorithm(job.Spec).Family; {
-	case family == catalog.KMeansFamily, family == catalog.AutoFamily && job.Columns > 0 && job.Spec.GetNeighborGraph() == nil, plan.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS:
+	case family == catalog.KMeansFamily, family == catalog.AutoFamily && job.Columns > 0 &&
+		job.Spec.GetNeighborGraph() == nil, plan.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS:
 		what, columns = "points", job.Columns
 	}
 	if plan.GetTiles() == 0 {
 		return printCoordinatorPlan(w, job, plan)
 	}
-	line(what, "%d x %d in %s of %s", job.Rows, columns, text.Plural(int(plan.GetTiles()), "tile"), text.Plural(int(plan.GetTileRows()), "row"))
-	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(plan.GetStorage()), plan.GetStoredTiles(), text.Bytes(plan.GetTileBytes()), plan.GetComputedTiles())
+	line(what, "%d x %d in %s of %s", job.Rows, columns, text.Plural(int(plan.GetTiles()), "tile"),
+		text.Plural(int(plan.GetTileRows()), "row"))
+	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(plan.GetStorage()),
+		plan.GetStoredTiles(), text.Bytes(plan.GetTileBytes()), plan.GetComputedTiles())
 	line("memory", "%s on %s", text.Bytes(plan.GetBytes()), text.Plural(int(plan.GetWorkers()), "worker"))
 	if plan.GetCoordinatorBytes() > 0 {
-		line("coordinator", "%s for %s, besides the data", text.Bytes(plan.GetCoordinatorBytes()), strings.Join(coordinatorHolds(job, plan), " and "))
+		line("coordinator", "%s for %s, besides the data", text.Bytes(plan.GetCoordinatorBytes()),
+			strings.Join(coordinatorHolds(job, plan), " and "))
 	}
 	if plan.GetSnapshotBytes() > 0 {
-		line("snapshots", "%s of the coordinator's memory, so that the job survives its restart", text.Bytes(plan.GetSnapshotBytes()))
+		line("snapshots", "%s of the coordinator's memory, so that the job survives its restart",
+			text.Bytes(plan.GetSnapshotBytes()))
 	}
 	if plan.GetProducts() > 0 {
 		line("products", "about %d matrix-vector products (assumed)", plan.GetProducts())
@@ -61,15 +66,18 @@ func PrintPlan(w io.Writer, job *jobflags.Job, plan *cleavev1.Plan) error {
 		if s.GetMemoryBytes() > 0 {
 			memory = text.Bytes(s.GetMemoryBytes())
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%d\n", s.GetName(), s.GetThreads(), memory, text.Bytes(s.GetBytes()), s.GetStoredTiles(), s.GetComputedTiles())
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%d\n", s.GetName(), s.GetThreads(), memory, text.Bytes(s.GetBytes()),
+			s.GetStoredTiles(), s.GetComputedTiles())
 	}
 	return table.Flush()
 }
 
 // printCoordinatorPlan describes a job that runs without workers.
 func printCoordinatorPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
-	_, err := fmt.Fprintf(w, "graph        %d vertices\ncoordinator  %s, besides the data\ntime         about %s\nwhy          %s\n",
-		j.Rows, text.Bytes(p.GetCoordinatorBytes()), text.Roughly(p.GetPredictedTime().AsDuration().Seconds()), p.GetExplanation())
+	_, err := fmt.Fprintf(w, "graph        %d vertices\ncoordinator  %s, besides the data\ntime         about "+
+		"%s\nwhy          %s\n",
+		j.Rows, text.Bytes(p.GetCoordinatorBytes()), text.Roughly(p.GetPredictedTime().AsDuration().Seconds()),
+		p.GetExplanation())
 	return err
 }
 
@@ -113,7 +121,8 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 		summarizeChoice(line, result.GetChoice())
 	}
 	if result.PlainObjective != nil && result.GetPlainObjective() != result.GetObjective() {
-		line("objective", "%s %s on the data alone, %s with constraints", result.GetObjectiveName(), Exact(result.GetPlainObjective()), Exact(result.GetObjective()))
+		line("objective", "%s %s on the data alone, %s with constraints", result.GetObjectiveName(),
+			Exact(result.GetPlainObjective()), Exact(result.GetObjective()))
 	} else {
 		line("objective", "%s %s", result.GetObjectiveName(), Exact(result.GetObjective()))
 	}
@@ -186,7 +195,8 @@ func (r *Report) sizesText() string {
 // listFiles lists files by their names after the folder that they are in, or by their paths if there are several
 // folders.
 func listFiles(files []string) string {
-	folder, names := filepath.Dir(files[0]), make([]string, len(files))
+	folder := filepath.Dir(files[0])
+	names := make([]string, len(files))
 	for at, file := range files {
 		if filepath.Dir(file) != folder {
 			return strings.Join(files, " ")
@@ -227,7 +237,8 @@ func lineOf(w io.Writer) func(name, format string, args ...any) {
 func summarizeScores(line func(name, format string, args ...any), e *cleavev1.Evaluation) {
 	line("NMI", "%.4f", e.GetNmi())
 	line("ARI", "%.4f", e.GetAri())
-	line("pairwise F", "%.4f (precision %.4f, recall %.4f)", e.GetPairwiseF(), e.GetPairwisePrecision(), e.GetPairwiseRecall())
+	line("pairwise F", "%.4f (precision %.4f, recall %.4f)", e.GetPairwiseF(), e.GetPairwisePrecision(),
+		e.GetPairwiseRecall())
 	line("purity", "%.4f", e.GetPurity())
 }
 
@@ -256,7 +267,8 @@ func inferenceText(i *cleavev1.InferenceReport) string {
 
 // landmarkText says how well landmarks approximate the kernel matrix.
 func landmarkText(l *cleavev1.LandmarkReport) string {
-	line := fmt.Sprintf("%d, %s; they miss %s of the kernel, so the objective is approximate", l.GetCount(), text.Plural(int(l.GetRank()), "feature"), text.Percent(l.GetLost()))
+	line := fmt.Sprintf("%d, %s; they miss %s of the kernel, so the objective is approximate", l.GetCount(),
+		text.Plural(int(l.GetRank()), "feature"), text.Percent(l.GetLost()))
 	if l.ExactNmi != nil {
 		line += fmt.Sprintf("; NMI %.4f against the answer from the full matrix", l.GetExactNmi())
 	}

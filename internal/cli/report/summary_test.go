@@ -16,7 +16,9 @@ import (
 func TestSummary(t *testing.T) {
 	result := clitest.ExampleResult()
 	var got bytes.Buffer
-	if err := (&Report{Outcome: &client.Outcome{Result: result}, Run: &cleavev1.RunRecord{Evaluation: &cleavev1.Evaluation{Nmi: 0.5}}}).Summarize(&got, result.GetWarnings(), []string{"o/labels.csv", "o/result.json"}); err != nil {
+	if err := (&Report{Outcome: &client.Outcome{Result: result},
+		Run: &cleavev1.RunRecord{Evaluation: &cleavev1.Evaluation{Nmi: 0.5}}}).Summarize(&got, result.GetWarnings(),
+		[]string{"o/labels.csv", "o/result.json"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `objective    kernel-kmeans 0.30000000000000004
@@ -62,8 +64,10 @@ func TestSummaryOfACutWithConstraints(t *testing.T) {
 // A plan of k-means names what k-means keeps on the coordinator.
 func TestWhatTheCoordinatorHolds(t *testing.T) {
 	kmeans := &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}}
-	linked := &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}}, Supervision: &cleavev1.Supervision{Constraints: &cleavev1.TableInput{}}}
-	for want, spec := range map[string]*cleavev1.JobSpec{"a sample of the rows": kmeans, "distances of constrained points": linked} {
+	linked := &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}},
+		Supervision: &cleavev1.Supervision{Constraints: &cleavev1.TableInput{}}}
+	for want, spec := range map[string]*cleavev1.JobSpec{"a sample of the rows": kmeans,
+		"distances of constrained points": linked} {
 		if got := coordinatorHolds(&jobflags.Job{Spec: spec}, &cleavev1.Plan{}); !slices.Equal(got, []string{want}) {
 			t.Errorf("%v instead of %s", got, want)
 		}

@@ -32,7 +32,8 @@ func (r *Report) suspectColumns() []table.Column {
 		c := table.Column{Name: name, Type: table.Text}
 		for _, s := range all {
 			word := of(s)
-			c.Texts, c.Empty = append(c.Texts, word), append(c.Empty, word == "")
+			c.Texts = append(c.Texts, word)
+			c.Empty = append(c.Empty, word == "")
 		}
 		return c
 	}

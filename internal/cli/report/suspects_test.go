@@ -31,9 +31,12 @@ func suspectSeed(i, label uint32, strength float64) *cleavev1.Suspect {
 
 // withSuspects returns a report of six points with suspects.
 func withSuspects(suspects ...*cleavev1.Suspect) *Report {
-	result := &cleavev1.Result{K: 2, Rows: 6, ClusterSizes: []uint32{3, 3}, Suspects: suspects, Warnings: []*cleavev1.Notice{
-		{Reason: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good method has right"}, {Reason: "SEEDS_AGAINST_DATA", Message: "seeds that no good method has right"}, {Reason: "NEAR_CHANCE", Message: "near chance"},
-	}}
+	result := &cleavev1.Result{K: 2, Rows: 6, ClusterSizes: []uint32{3, 3}, Suspects: suspects,
+		Warnings: []*cleavev1.Notice{
+			{Reason: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good method has right"},
+			{Reason: "SEEDS_AGAINST_DATA", Message: "seeds that no good method has right"},
+			{Reason: "NEAR_CHANCE", Message: "near chance"},
+		}}
 	return New(&client.Outcome{Result: result, Labels: []int32{0, 0, 0, 1, 1, 1}}, nil)
 }
 
@@ -54,16 +57,20 @@ func fileOf(t *testing.T, r *Report, name string) string {
 // The rows of suspects.csv are those of the data file: by their ids, and by their numbers also where some were
 // dropped.
 func TestSuspectsFile(t *testing.T) {
-	pairs, seeds := []*cleavev1.Suspect{suspectPair(0, 3, true, 0.75), suspectPair(4, 5, false, 0)}, []*cleavev1.Suspect{suspectSeed(2, 1, 0.5)}
-	ids, classes := []string{"ann", "bob", "cy, jr", "di", "ed", "flo"}, []string{"good", "bad"}
+	pairs := []*cleavev1.Suspect{suspectPair(0, 3, true, 0.75), suspectPair(4, 5, false, 0)}
+	seeds := []*cleavev1.Suspect{suspectSeed(2, 1, 0.5)}
+	ids := []string{"ann", "bob", "cy, jr", "di", "ed", "flo"}
+	classes := []string{"good", "bad"}
 	for _, c := range []struct {
 		name string
 		call func(*Report)
 		want string
 	}{
 		{"numbers", func(*Report) {}, "0,3,must,,0.75\n4,5,cannot,,0\n2,,seed,1,0.5\n"},
-		{"names", func(r *Report) { r.RowIDs, r.Classes = ids, classes }, "ann,di,must,,0.75\ned,flo,cannot,,0\n\"cy, jr\",,seed,bad,0.5\n"},
-		{"dropped", func(r *Report) { r.Filter = jobflags.FilterOf([]int32{1, 2, 3, 5, 6, 7}, 8) }, "1,5,must,,0.75\n6,7,cannot,,0\n3,,seed,1,0.5\n"},
+		{"names", func(r *Report) { r.RowIDs, r.Classes = ids, classes },
+			"ann,di,must,,0.75\ned,flo,cannot,,0\n\"cy, jr\",,seed,bad,0.5\n"},
+		{"dropped", func(r *Report) { r.Filter = jobflags.FilterOf([]int32{1, 2, 3, 5, 6, 7}, 8) },
+			"1,5,must,,0.75\n6,7,cannot,,0\n3,,seed,1,0.5\n"},
 	} {
 		r := withSuspects(slices.Concat(pairs, seeds)...)
 		c.call(r)
@@ -86,17 +93,22 @@ func TestSuspectsInSummary(t *testing.T) {
 		files    []string
 		want     string
 	}{
-		{pairs, 40, nil, []string{"o/suspects.csv"}, "2 of 40 constraints, the clearest 0-3 (must, 0.98); all in suspects.csv"},
-		{pairs, 40, nil, nil, "2 of 40 constraints, the clearest 0-3 (must, 0.98); --out DIR lists all in suspects.csv"},
+		{pairs, 40, nil, []string{"o/suspects.csv"},
+			"2 of 40 constraints, the clearest 0-3 (must, 0.98); all in suspects.csv"},
+		{pairs, 40, nil, nil, "2 of 40 constraints, the clearest 0-3 (must, 0.98); --out DIR lists all in " +
+			"suspects.csv"},
 		{pairs[:1], 1, nil, nil, "1 of 1 constraint: 0-3 (must, 0.98)"},
-		{pairs, 40, []string{"a", "b", "c", "d", "e", "f"}, []string{"o/suspects.csv"}, "2 of 40 constraints, the clearest a and d (must, 0.98); all in suspects.csv"},
+		{pairs, 40, []string{"a", "b", "c", "d", "e", "f"}, []string{"o/suspects.csv"},
+			"2 of 40 constraints, the clearest a and d (must, 0.98); all in suspects.csv"},
 		{[]*cleavev1.Suspect{suspectSeed(2, 1, 0.5)}, 0, nil, nil, "1 seed: 2 (1, 0.50)"},
-		{[]*cleavev1.Suspect{suspectSeed(2, 1, 0.5), suspectSeed(1, 1, 0)}, 40, []string{"a", "b", "c", "d", "e", "f"}, []string{"o/suspects.csv"}, "2 seeds, the clearest c (bad, 0.50); all in suspects.csv"},
+		{[]*cleavev1.Suspect{suspectSeed(2, 1, 0.5), suspectSeed(1, 1, 0)}, 40, []string{"a", "b", "c", "d", "e", "f"},
+			[]string{"o/suspects.csv"}, "2 seeds, the clearest c (bad, 0.50); all in suspects.csv"},
 	} {
 		r := withSuspects(c.suspects...)
 		r.Result.Constraints = &cleavev1.ConstraintReport{Total: c.total, Satisfied: c.total}
 		if c.ids != nil {
-			r.RowIDs, r.Classes = c.ids, []string{"good", "bad"}
+			r.RowIDs = c.ids
+			r.Classes = []string{"good", "bad"}
 		}
 		var out strings.Builder
 		if err := r.Summarize(&out, r.Result.GetWarnings(), c.files); err != nil {
@@ -114,7 +126,8 @@ func TestSuspectsInSummary(t *testing.T) {
 	}
 	var out strings.Builder
 	r := withSuspects()
-	if err := r.Summarize(&out, r.Result.GetWarnings(), nil); err != nil || !strings.Contains(out.String(), "constraints that no good method") {
+	if err := r.Summarize(&out, r.Result.GetWarnings(), nil); err != nil ||
+		!strings.Contains(out.String(), "constraints that no good method") {
 		t.Errorf("results without suspects keep their warnings: %v\n%s", err, out.String())
 	}
 }
@@ -124,18 +137,24 @@ func TestClassifierFiles(t *testing.T) {
 	points := &dataset.Points{N: 4, D: 2, Values: []float64{1, 2, 3, 4, 10, 20, 30, 40}}
 	head := &cleavev1.ModelHead{
 		Distortion: cleavev1.Distortion_DISTORTION_EUCLIDEAN, K: 2, Columns: 2, Metric: cleavev1.Metric_METRIC_IDENTITY,
-		Landmarks: &cleavev1.LandmarkHead{Count: 3, Columns: 2, Kernel: &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}, GridExponent: -40},
+		Landmarks: &cleavev1.LandmarkHead{Count: 3, Columns: 2,
+			Kernel:       &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR},
+			GridExponent: -40},
 	}
-	result := &cleavev1.Result{K: 2, Rows: 4, ClusterSizes: []uint32{2, 2}, Model: head, Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT}}}
+	result := &cleavev1.Result{K: 2, Rows: 4, ClusterSizes: []uint32{2, 2}, Model: head,
+		Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS,
+			ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT}}}
 	head.Forest = &cleavev1.ForestHead{Trees: 2, Nodes: 4, Weight: 0.5}
 	trees, err := forest.New(2, 2, []float64{1, 0.25, -1, 0, -1, 1, -1, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	model := &model.Model{
-		Distortion: metric.SquaredEuclidean, K: 2, D: 2, Metric: metric.NewIdentity(2), Centroids: []float64{-0.5, 0.5, 0.5, -0.5}, // groups 1 and 0
-		Landmarks: &model.Landmarks{Points: &dataset.Points{N: 3, D: 2, Values: points.Values[:6]}, Projection: []float64{1, 2, 3, 4, 5, 6}},
-		Forest:    &model.Forest{Trees: trees, Weight: 0.5},
+		Distortion: metric.SquaredEuclidean, K: 2, D: 2, Metric: metric.NewIdentity(2),
+		Centroids: []float64{-0.5, 0.5, 0.5, -0.5}, // groups 1 and 0
+		Landmarks: &model.Landmarks{Points: &dataset.Points{N: 3, D: 2, Values: points.Values[:6]},
+			Projection: []float64{1, 2, 3, 4, 5, 6}},
+		Forest: &model.Forest{Trees: trees, Weight: 0.5},
 	}
 	r := New(&client.Outcome{Result: result, Labels: []int32{0, 0, 1, 1}, Model: model}, nil)
 	dir := t.TempDir()
@@ -147,7 +166,9 @@ func TestClassifierFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fmt.Sprint(back.Centroids) != "[0.5 -0.5 -0.5 0.5]" || fmt.Sprint(back.Landmarks.Projection) != "[2 1 4 3 6 5]" || !slices.Equal(back.Landmarks.Points.Values, points.Values[:6]) {
+		if fmt.Sprint(back.Centroids) != "[0.5 -0.5 -0.5 0.5]" ||
+			fmt.Sprint(back.Landmarks.Projection) != "[2 1 4 3 6 5]" ||
+			!slices.Equal(back.Landmarks.Points.Values, points.Values[:6]) {
 			t.Errorf("read back: %v, %v", back.Centroids, back.Landmarks)
 		}
 		if fmt.Sprint(back.Forest.Trees.Values()) != "[1 0.25 -1 1 -1 0 -1 0]" || back.Forest.Weight != 0.5 {

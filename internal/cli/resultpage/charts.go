@@ -27,7 +27,8 @@ func (s *sample) clusterMap() *page.Section {
 		return nil
 	}
 	plot := picture.ClustersPlot{
-		Labels: s.Labels, K: s.k, Pairs: s.pairs, Classes: s.Classes, Truth: s.trueClass, Sizes: s.all.sizesOf(), Noun: s.plural(), Describe: s.describeRow,
+		Labels: s.Labels, K: s.k, Pairs: s.pairs, Classes: s.Classes, Truth: s.trueClass, Sizes: s.all.sizesOf(),
+		Noun: s.plural(), Describe: s.describeRow,
 		Title:    titled(s.scene.Title, text.Plural(s.k, "cluster")+" of "+s.counted(len(s.all.Labels))),
 		Subtitle: s.subtitle(),
 	}
@@ -42,12 +43,15 @@ func (s *sample) clusterMap() *page.Section {
 		words = "Rows by the two directions in which they differ most (principal components)."
 		switch data.D {
 		case 1:
-			plot.Axes[0], words = s.columnName(0), "Rows by their only column; the height has no meaning and keeps them apart."
+			plot.Axes[0] = s.columnName(0)
+			words = "Rows by their only column; the height has no meaning and keeps them apart."
 		case 2:
-			plot.Axes, words = [2]string{s.columnName(0), s.columnName(1)}, "Rows by their two columns."
+			plot.Axes = [2]string{s.columnName(0), s.columnName(1)}
+			words = "Rows by their two columns."
 		}
 		if places := placesOf(plot.XY); data.D > 1 && 2*places <= len(plot.XY) {
-			words += fmt.Sprintf(" Rows of equal values lie on top of each other: %s at %s.", text.Count(len(plot.XY), "row is", "rows are"), text.Plural(places, "place"))
+			words += fmt.Sprintf(" Rows of equal values lie on top of each other: %s at %s.",
+				text.Count(len(plot.XY), "row is", "rows are"), text.Plural(places, "place"))
 		}
 	case *dataset.Kernel:
 		plot.XY, plot.Axes = picture.ProjectKernel(data)
@@ -68,7 +72,8 @@ func (s *sample) clusterMap() *page.Section {
 		const layoutSeed = 0
 		xy, small := picture.LayoutGraph(data, layoutSeed)
 		if !small {
-			plot.Label = "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."
+			plot.Label = "A disc is a cluster, its area the number of vertices; the width of a line is the weight of " +
+				"the edges between two clusters."
 			return s.mapSection(plot.Label, plot.ClusterGraph(data), plot.Axes)
 		}
 		plot.XY, plot.Graph = xy, data
@@ -89,7 +94,8 @@ func placesOf(xy [][2]float64) int {
 
 // mapSection shows the clusters in a figure, and lists them.
 func (s *sample) mapSection(words string, figure *picture.Figure, axes [2]string) *page.Section {
-	return &page.Section{ID: "clusters", Title: "The clusters", Text: []string{words}, Chart: &page.Chart{Figure: figure, Table: s.placesTable(figure, axes)}}
+	return &page.Section{ID: "clusters", Title: "The clusters", Text: []string{words},
+		Chart: &page.Chart{Figure: figure, Table: s.placesTable(figure, axes)}}
 }
 
 // describeRow returns the tooltip of a row in the map.
@@ -132,7 +138,8 @@ func (s *sample) placesTable(figure *picture.Figure, axes [2]string) *page.Table
 // mattered, and the centroids among them, if there are any: all distortions but the squared Euclidean one transform the
 // points first, as landmarks do. One or two columns are drawn as they are.
 func (s *sample) drawn(points *dataset.Points) (rows, centers *dataset.Points) {
-	if m := s.Model; m != nil && m.Distortion == metric.SquaredEuclidean && m.Landmarks == nil && m.K == s.k && m.D == points.D {
+	if m := s.Model; m != nil && m.Distortion == metric.SquaredEuclidean && m.Landmarks == nil && m.K == s.k &&
+		m.D == points.D {
 		centers = &dataset.Points{N: m.K, D: m.D, Values: m.Centroids}
 	}
 	if points.D <= 2 {
@@ -236,16 +243,19 @@ func (s *sample) silhouette() *page.Section {
 		}
 	}
 	clusters = slices.DeleteFunc(clusters, func(c picture.ClusterSilhouette) bool { return len(c.Values) == 0 })
-	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. Of %s, %s nearer to another cluster than to their own, %s.", page.Fixed(mean, 2), separationWords(mean),
+	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. Of %s, %s nearer to another cluster than to "+
+		"their own, %s.", page.Fixed(mean, 2), separationWords(mean),
 		s.counted(len(s.space.rows)), text.GroupedCount(below, "is", "are"), s.space.words)
 	c := &page.Chart{Figure: picture.SilhouettePlot{Label: words, Mean: mean, Clusters: clusters}.Figure()}
 	if len(s.space.rows) < len(s.all.Labels) {
-		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", text.Grouped(len(s.space.rows)), s.counted(len(s.all.Labels)))
+		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.",
+			text.Grouped(len(s.space.rows)), s.counted(len(s.all.Labels)))
 	}
 	c.Table = page.NewTable("Silhouettes of the clusters", "cluster").Numbers("mean", "smallest", "largest")
 	for _, of := range clusters {
 		smallest, largest := of.Values[len(of.Values)-1], of.Values[0]
-		c.Table.Add(s.ofCluster(of.Cluster), page.Text(page.Fixed(of.Mean, 2)), page.Text(page.Fixed(smallest, 2)), page.Text(page.Fixed(largest, 2)))
+		c.Table.Add(s.ofCluster(of.Cluster), page.Text(page.Fixed(of.Mean, 2)), page.Text(page.Fixed(smallest, 2)),
+			page.Text(page.Fixed(largest, 2)))
 	}
 	return &page.Section{ID: "separation", Title: "Separation", Text: []string{words}, Chart: c}
 }
@@ -261,7 +271,8 @@ func (b *builder) course() *page.Section {
 	}
 	c := &page.Chart{}
 	if history := b.Result.GetHistory(); len(history) > 0 {
-		plot.Label, c.Table = b.describeCourse(), b.courseTable(history)
+		plot.Label = b.describeCourse()
+		c.Table = b.courseTable(history)
 	} else {
 		plot.Label = fmt.Sprintf("%s The eigenvectors took %d steps; the chart shows how far they were from exact.",
 			explain.Objective(b.Result, page.Number), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
@@ -289,9 +300,11 @@ func (b *builder) courseTable(history []*cleavev1.Iteration) *page.Table {
 	if len(history) == 1 {
 		return nil
 	}
-	t := page.NewTable("The objective, iteration by iteration").Numbers("iteration", "objective", b.plural()+" that moved")
+	t := page.NewTable("The objective, iteration by iteration").Numbers("iteration", "objective",
+		b.plural()+" that moved")
 	for _, entry := range choose.At(history, choose.Even[int](len(history), maxCourseRows)) {
-		t.Add(page.Text(text.Grouped(int(entry.GetIteration()))), page.Text(report.Exact(entry.GetObjective())), page.Text(text.Grouped(int(entry.GetMoved()))))
+		t.Add(page.Text(text.Grouped(int(entry.GetIteration()))), page.Text(report.Exact(entry.GetObjective())),
+			page.Text(text.Grouped(int(entry.GetMoved()))))
 	}
 	return t
 }

@@ -83,11 +83,13 @@ func (b *builder) dataText() string {
 				}
 			}
 		}
-		return fmt.Sprintf("a graph of %s and %s", text.GroupedCount(data.N, "vertex", "vertices"), text.GroupedCount(edges, "edge", "edges"))
+		return fmt.Sprintf("a graph of %s and %s", text.GroupedCount(data.N, "vertex", "vertices"),
+			text.GroupedCount(edges, "edge", "edges"))
 	case *dataset.Kernel:
 		return "a kernel matrix of " + text.GroupedCount(data.N, "row", "rows")
 	case *dataset.Points, *dataset.SparsePoints:
-		words := fmt.Sprintf("%s of %s", text.GroupedCount(len(b.Labels), "row", "rows"), text.GroupedCount(jobflags.ColumnsOf(data), "column", "columns"))
+		words := fmt.Sprintf("%s of %s", text.GroupedCount(len(b.Labels), "row", "rows"),
+			text.GroupedCount(jobflags.ColumnsOf(data), "column", "columns"))
 		if data.Kind() == dataset.KindSparsePoints {
 			words += ", sparse"
 		}
@@ -100,7 +102,8 @@ func (b *builder) dataText() string {
 func (b *builder) pairText() string {
 	if len(b.pairs) > 0 {
 		must, cannot := constraint.CountKinds(b.pairs)
-		return fmt.Sprintf("%s and %s", text.GroupedCount(must, "must-link", "must-links"), text.GroupedCount(cannot, "cannot-link", "cannot-links"))
+		return fmt.Sprintf("%s and %s", text.GroupedCount(must, "must-link", "must-links"),
+			text.GroupedCount(cannot, "cannot-link", "cannot-links"))
 	}
 	if total := b.Result.GetConstraints().GetTotal(); total > 0 {
 		return text.Grouped(int(total))
@@ -118,7 +121,8 @@ func (b *builder) plan() *page.Section {
 		}
 		return section
 	}
-	section.Facts.Add("tiles", fmt.Sprintf("%s, of %s each", text.Grouped(int(p.GetTiles())), text.GroupedCount(int(p.GetTileRows()), "row", "rows")))
+	section.Facts.Add("tiles", fmt.Sprintf("%s, of %s each", text.Grouped(int(p.GetTiles())),
+		text.GroupedCount(int(p.GetTileRows()), "row", "rows")))
 	section.Facts.Add("storage", wire.PlanStorageName(p.GetStorage()))
 	section.Facts.Add("memory", text.Bytes(p.GetBytes())+" on "+text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetComputedTiles() > 0 {
@@ -129,7 +133,8 @@ func (b *builder) plan() *page.Section {
 		t := page.NewTable("Workers", "worker").Numbers("threads", "memory", "tiles")
 		for _, share := range shares[:min(len(shares), limit)] {
 			t.Add(
-				page.Named(share.GetName()), page.Text(text.Grouped(int(share.GetThreads()))), page.Text(text.Bytes(share.GetBytes())),
+				page.Named(share.GetName()), page.Text(text.Grouped(int(share.GetThreads()))),
+				page.Text(text.Bytes(share.GetBytes())),
 				page.Text(text.Grouped(int(share.GetStoredTiles()+share.GetComputedTiles()))),
 			)
 		}
@@ -147,7 +152,8 @@ func (b *builder) times() *page.Table {
 	if total <= 0 {
 		return nil
 	}
-	table := page.NewTable(fmt.Sprintf("Where %s went", text.Seconds(total.Seconds())), "phase").Numbers("time").Words("share")
+	table := page.NewTable(fmt.Sprintf("Where %s went", text.Seconds(total.Seconds())), "phase").Numbers("time").
+		Words("share")
 	rest := total
 	add := func(name string, d time.Duration) {
 		share := d.Seconds() / total.Seconds()
@@ -168,10 +174,12 @@ func (p *part) spec() *cleavev1.JobSpec { return cmp.Or(p.scene.Spec, p.Run.GetO
 
 // repeat says how to get the same answer again.
 func (b *builder) repeat() *page.Section {
-	origin, spec := b.Run.GetOrigin(), b.spec()
+	origin := b.Run.GetOrigin()
+	spec := b.spec()
 	r := &page.Section{
 		ID: "repeat", Title: "Repeat it", Command: commandText(origin),
-		Text: []string{"The same data, spec and seed give the same answer, to the last bit, on any number of workers and machines."},
+		Text: []string{"The same data, spec and seed give the same answer, to the last bit, on any number of workers " +
+			"and machines."},
 	}
 	r.Facts.Add("version", cmp.Or(origin.GetVersion(), shell.Version()))
 	if spec == nil {
@@ -200,7 +208,9 @@ func commandText(origin *cleavev1.Origin) string {
 	}
 	words := []string{"cleave"}
 	for _, word := range origin.GetCommand() {
-		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plainLetters, r) }) {
+		if word == "" || strings.ContainsFunc(word, func(r rune) bool {
+			return !strings.ContainsRune(plainLetters, r)
+		}) {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 		words = append(words, word)
@@ -226,16 +236,20 @@ func (b *builder) answer() string {
 	}
 	sentences := []string{b.sizeSentence()}
 	if h := r.GetKSelection(); h != nil && b.spec().GetKRange() != nil {
-		sentences = append(sentences, fmt.Sprintf("This number was proposed out of %s (%s).", b.askedClusters(), report.ConfidenceOfK(h)))
+		sentences = append(sentences, fmt.Sprintf("This number was proposed out of %s (%s).", b.askedClusters(),
+			report.ConfidenceOfK(h)))
 	}
 	if c := r.GetConstraints(); c.GetTotal() > 0 {
 		sentences = append(sentences, explain.Satisfied(c))
 	}
 	if e := b.Run.GetEvaluation(); e != nil {
-		sentences = append(sentences, fmt.Sprintf("Compared with the truth, the adjusted Rand index is %.3f (1 is the same grouping, 0 is chance).", e.GetAri()))
+		sentences = append(sentences,
+			fmt.Sprintf("Compared with the truth, the adjusted Rand index is %.3f (1 is the same grouping, 0 is "+
+				"chance).", e.GetAri()))
 	}
 	if mean, ok := b.sample.meanSilhouette(); ok {
-		sentences = append(sentences, fmt.Sprintf("The clusters %s (mean silhouette %.2f).", separationWords(mean), mean))
+		sentences = append(sentences, fmt.Sprintf("The clusters %s (mean silhouette %.2f).",
+			separationWords(mean), mean))
 	}
 	switch r.GetStopReason() {
 	case cleavev1.StopReason_STOP_REASON_TIME_LIMIT, cleavev1.StopReason_STOP_REASON_CANCELLED:
@@ -259,9 +273,11 @@ func (b *builder) sizeSentence() string {
 	case largest == smallest:
 		return fmt.Sprintf("%s fall into %d clusters of %s each.", all, len(sizes), b.counted(largest))
 	case len(sizes) > listed:
-		return fmt.Sprintf("%s fall into %d clusters of %s to %s.", all, len(sizes), text.Grouped(smallest), b.counted(largest))
+		return fmt.Sprintf("%s fall into %d clusters of %s to %s.", all, len(sizes), text.Grouped(smallest),
+			b.counted(largest))
 	}
-	return fmt.Sprintf("%s fall into %d clusters of %s %s.", all, len(sizes), text.Join(b.sizeWords(), "and"), b.plural())
+	return fmt.Sprintf("%s fall into %d clusters of %s %s.", all, len(sizes), text.Join(b.sizeWords(), "and"),
+		b.plural())
 }
 
 // comparedBy says what the chosen method compared rows by.

@@ -35,8 +35,9 @@ type part struct {
 	scene          report.Scene
 	k              int               // of the whole result; a sample may miss clusters
 	pairs          []constraint.Pair // of these points, checked, each once
-	trueClass      []int32           // the rank of each point's true class, -1 if it is not scored; nil without a truth of the points
-	classNames     []string          // of the true classes, by rank
+	// the rank of each point's true class, -1 if it is not scored; nil without a truth of the points
+	trueClass  []int32
+	classNames []string // of the true classes, by rank
 }
 
 // builder makes a page. Each section is a method, which returns nil if there is nothing to show: a method of builder if
@@ -75,7 +76,8 @@ func (b *builder) write(w io.Writer) error {
 	return page.Write(w, &page.Page{
 		Title: cmp.Or(b.scene.Title, "A clustering"), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(),
 		Sections: []*page.Section{
-			b.asked(), b.clusters, b.sizes(), profiles, rows, b.sample.silhouette(), confidence, b.howMany(), b.suspects(), b.constraints(), b.truth(),
+			b.asked(), b.clusters, b.sizes(), profiles, rows, b.sample.silhouette(), confidence, b.howMany(),
+			b.suspects(), b.constraints(), b.truth(),
 			b.methods(), b.course(), b.plan(), b.repeat(),
 		},
 	})
@@ -195,14 +197,16 @@ func (p *part) sizesOf() []int {
 // sampled returns the points of the sample of the scene.
 func (p *part) sampled() *part {
 	s := p.scene
-	few := &part{k: p.k, scene: s, fileRows: s.Sample, trueClass: choose.At(p.trueClass, s.Sample), classNames: p.classNames}
+	few := &part{k: p.k, scene: s, fileRows: s.Sample, trueClass: choose.At(p.trueClass, s.Sample),
+		classNames: p.classNames}
 	few.pairs = constraint.Among(len(p.Labels), s.Sample, p.pairs)
 	if p.Filter != nil {
 		few.fileRows = choose.At(p.Filter.Kept, s.Sample)
 	}
 	few.Report = &report.Report{Outcome: &client.Outcome{
-		Result: p.Result, Model: p.Model, SolverSteps: p.SolverSteps, Labels: choose.At(p.Labels, s.Sample), Embedding: pickRows(p.Embedding, s.Sample),
-		Rows: pickScores(p.Rows, s.Sample),
+		Result: p.Result, Model: p.Model, SolverSteps: p.SolverSteps, Labels: choose.At(p.Labels, s.Sample),
+		Embedding: pickRows(p.Embedding, s.Sample),
+		Rows:      pickScores(p.Rows, s.Sample),
 	}, Run: p.Run, Classes: p.Classes, RowIDs: choose.At(p.RowIDs, few.fileRows)}
 	return few
 }
@@ -213,7 +217,9 @@ func pickScores(s *clustering.RowScores, rows []int32) *clustering.RowScores {
 		return nil
 	}
 	few := *s
-	few.Distance, few.Margin, few.Confidence = choose.At(s.Distance, rows), choose.At(s.Margin, rows), choose.At(s.Confidence, rows)
+	few.Distance = choose.At(s.Distance, rows)
+	few.Margin = choose.At(s.Margin, rows)
+	few.Confidence = choose.At(s.Confidence, rows)
 	return &few
 }
 
@@ -223,7 +229,8 @@ func pickRows(e *clustering.Embedding, rows []int32) *clustering.Embedding {
 		return nil
 	}
 	few := *e
-	few.Rows, few.Values = len(rows), coordinates(e).Take(rows).Values
+	few.Rows = len(rows)
+	few.Values = coordinates(e).Take(rows).Values
 	return &few
 }
 

@@ -41,7 +41,9 @@ func sections(page string) (ids []string) {
 // example is n rows in k groups that lie apart, and a report that puts them there.
 func example(n, d, k int) (*report.Report, *dataset.Points) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	points, labels, sizes := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}, make([]int32, n), make([]uint32, k)
+	points := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}
+	labels := make([]int32, n)
+	sizes := make([]uint32, k)
 	for i := range n {
 		labels[i] = int32(i % k)
 		sizes[i%k]++
@@ -50,7 +52,8 @@ func example(n, d, k int) (*report.Report, *dataset.Points) {
 		}
 	}
 	result := clitest.ExampleResult()
-	result.K, result.Rows, result.ClusterSizes, result.Kernel, result.Constraints = uint32(k), uint32(n), sizes, nil, nil
+	result.K, result.Rows, result.ClusterSizes, result.Kernel, result.Constraints = uint32(k), uint32(n),
+		sizes, nil, nil
 	return report.New(&client.Outcome{Result: result, Labels: labels}, nil), points
 }
 
@@ -68,21 +71,29 @@ func TestPageOfPoints(t *testing.T) {
 	r.Result.Constraints = &cleavev1.ConstraintReport{Total: 2, Satisfied: 1, CannotLinkViolated: 1}
 	s := report.Scene{
 		Data: points, Header: []string{"height", "weight", "<age>"}, Truth: truth, Title: "people",
-		Constraints: []constraint.Constraint{{I: 0, J: 3, Kind: constraint.CannotLink}, {I: 1, J: 4, Kind: constraint.MustLink}},
-		Spec:        &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 42, Data: &cleavev1.JobSpec_DatasetId{DatasetId: "abc123"}},
+		Constraints: []constraint.Constraint{{I: 0, J: 3, Kind: constraint.CannotLink},
+			{I: 1, J: 4, Kind: constraint.MustLink}},
+		Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 42,
+			Data: &cleavev1.JobSpec_DatasetId{DatasetId: "abc123"}},
 	}
 	r.Run.Origin = &cleavev1.Origin{
 		Version: "v9", Command: []string{"run", "--data", "it's people.csv"}, Directory: "/home/me",
 		Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "people.csv", Sha256: "feed"}},
 	}
 	page := pageOf(t, r, s)
-	if got, want := strings.Join(sections(page), " "), "notices asked clusters sizes profiles rows separation constraints truth methods objective plan repeat"; got != want {
+	if got, want := strings.Join(sections(page), " "),
+		"notices asked clusters sizes profiles rows separation constraints truth methods objective "+
+			"plan repeat"; got != want {
 		t.Errorf("the sections are %s, want %s", got, want)
 	}
 	for _, want := range []string{
-		"60 rows, compared by their nearest neighbors, fall into 3 clusters of 20 rows each. 1 of 2 constraints are satisfied; 1 cannot-link is violated.", "The clusters are far apart",
-		"height", "&lt;age&gt;", "<title>row 7, cluster 1, true class \u20685\u2069</title>", "cleave run --data &#39;it&#39;\\&#39;&#39;s people.csv&#39;", "# in /home/me", "SHA-256 of people.csv", "feed", "v9", "abc123", ">42<",
-		"1 of 2 constraints are satisfied", "60 rows of 3 columns", "spectral clustering of the nearest-neighbor graph with hard constraints (chosen)",
+		"60 rows, compared by their nearest neighbors, fall into 3 clusters of 20 rows each. 1 of 2 constraints are " +
+			"satisfied; 1 cannot-link is violated.", "The clusters are far apart",
+		"height", "&lt;age&gt;", "<title>row 7, cluster 1, true class \u20685\u2069</title>",
+		"cleave run --data &#39;it&#39;\\&#39;&#39;s people.csv&#39;", "# in /home/me", "SHA-256 of people.csv", "feed",
+		"v9", "abc123", ">42<",
+		"1 of 2 constraints are satisfied", "60 rows of 3 columns",
+		"spectral clustering of the nearest-neighbor graph with hard constraints (chosen)",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
@@ -111,7 +122,8 @@ func TestPageWithATruthOfOtherPoints(t *testing.T) {
 func TestPageOfATable(t *testing.T) {
 	r, points := example(40, 2, 2)
 	var ids, colors []string
-	heights, empty := make([]float64, 40), make([]bool, 40)
+	heights := make([]float64, 40)
+	empty := make([]bool, 40)
 	for i := range 40 {
 		ids = append(ids, fmt.Sprintf("id-%d", i))
 		colors = append(colors, []string{"red", "blue"}[i%2])
@@ -119,15 +131,19 @@ func TestPageOfATable(t *testing.T) {
 	}
 	colors[4], empty[5] = "", true
 	table, err := table.New([]table.Column{
-		{Name: "name", Type: table.Text, Texts: append([]string(nil), ids...)}, {Name: "color", Type: table.Text, Texts: colors},
-		{Name: "height in cm", Type: table.Number, Numbers: heights, Empty: empty}, {Name: "number", Type: table.Integer, Integers: make([]int64, 40)},
+		{Name: "name", Type: table.Text, Texts: append([]string(nil), ids...)}, {Name: "color", Type: table.Text,
+			Texts: colors},
+		{Name: "height in cm", Type: table.Number, Numbers: heights, Empty: empty},
+		{Name: "number", Type: table.Integer, Integers: make([]int64, 40)},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.RowIDs, r.Classes = ids, []string{"warm"}
+	r.RowIDs = ids
+	r.Classes = []string{"warm"}
 	page := pageOf(t, r, report.Scene{Data: points, Table: table, Title: "t"})
-	for _, want := range []string{"color = red", "more often \u2068color = red\u2069", "height in cm", "\u2068id-17\u2069, cluster 1", "id-"} {
+	for _, want := range []string{"color = red", "more often \u2068color = red\u2069", "height in cm",
+		"\u2068id-17\u2069, cluster 1", "id-"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
 		}
@@ -157,7 +173,8 @@ func TestPagesOfOtherData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sparse, err := dataset.NewSparsePoints(6, 4, []int64{0, 1, 2, 3, 4, 5, 6}, []int32{0, 0, 1, 1, 2, 3}, []float64{1, 2, 1, 2, 1, 1})
+	sparse, err := dataset.NewSparsePoints(6, 4, []int64{0, 1, 2, 3, 4, 5, 6}, []int32{0, 0, 1, 1, 2, 3},
+		[]float64{1, 2, 1, 2, 1, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +197,8 @@ func TestPagesOfOtherData(t *testing.T) {
 	}
 	r, _ := example(6, 1, 2)
 	r.Embedding = &clustering.Embedding{Rows: 6, Columns: 2, Values: []float64{0, 0, 5, 5, 0, 1, 5, 6, 1, 0, 6, 5}}
-	if got := strings.Join(sections(pageOf(t, r, report.Scene{Data: sparse})), " "); !strings.Contains(got, "clusters") || !strings.Contains(got, "separation") {
+	if got := strings.Join(sections(pageOf(t, r, report.Scene{Data: sparse})),
+		" "); !strings.Contains(got, "clusters") || !strings.Contains(got, "separation") {
 		t.Errorf("with coordinates of sparse points the sections are %s", got)
 	}
 	empty := report.New(&client.Outcome{Result: &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED}}, nil)
@@ -230,7 +248,8 @@ func TestPageOfRowsOnTopOfEachOther(t *testing.T) {
 			points.Values[i*points.D+j] = float64(r.Labels[i])
 		}
 	}
-	if page := pageOf(t, r, report.Scene{Data: points}); !strings.Contains(page, announced+": 60 rows are at 3 places.") {
+	if page := pageOf(t, r, report.Scene{Data: points}); !strings.Contains(page,
+		announced+": 60 rows are at 3 places.") {
 		t.Error("rows at the same place are not announced")
 	}
 }
@@ -261,7 +280,8 @@ func TestPageComparesOnlyScoredPoints(t *testing.T) {
 	for _, sample := range [][]int32{nil, {0, 1, 2, 3, 10, 11, 12, 13}} {
 		s := report.Scene{Data: points, Truth: truth, Sample: sample}
 		if sample != nil {
-			s.Data = &dataset.Points{N: len(sample), D: 2, Values: slices.Concat(points.Values[:8], points.Values[20:28])}
+			s.Data = &dataset.Points{N: len(sample), D: 2,
+				Values: slices.Concat(points.Values[:8], points.Values[20:28])}
 		}
 		page := pageOf(t, r, s)
 		if strings.Contains(page, "true class differs") || strings.Contains(page, "true class \u2068\u2069") {
@@ -270,7 +290,8 @@ func TestPageComparesOnlyScoredPoints(t *testing.T) {
 		if !strings.Contains(page, "row 13, cluster 1, true class \u2068b\u2069") {
 			t.Errorf("sample %v: a scored point has no true class", sample)
 		}
-		if strings.Contains(page, `<th scope="col" class="number">a</th><th scope="col" class="number">b</th><th scope="col" class="number"></th>`) {
+		if strings.Contains(page, `<th scope="col" class="number">a</th><th scope="col" class="number">b</th><th `+
+			`scope="col" class="number"></th>`) {
 			t.Error("unscored points are a class")
 		}
 	}
@@ -310,7 +331,8 @@ func TestPageWithoutLabels(t *testing.T) {
 
 // The title of a picture keeps what it shows, however long the name of the data is.
 func TestTitleOfLongName(t *testing.T) {
-	if got, want := titled(strings.Repeat("name", 20), "4 clusters"), strings.Repeat("name", 9)+"nam\u2026: 4 clusters"; got != want {
+	if got, want := titled(strings.Repeat("name", 20), "4 clusters"),
+		strings.Repeat("name", 9)+"nam\u2026: 4 clusters"; got != want {
 		t.Errorf("the title is %q, want %q", got, want)
 	}
 }

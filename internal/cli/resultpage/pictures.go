@@ -76,13 +76,16 @@ func objectivePlot(r *report.Report, title string) (plot picture.ObjectivePlot, 
 		plot.Moved = append(plot.Moved, int(entry.GetMoved()))
 	}
 	if len(plot.Values) > 0 {
-		plot.Name, plot.Title = "objective ("+r.Result.GetObjectiveName()+")", titled(title, "the objective during the run")
+		plot.Name = "objective (" + r.Result.GetObjectiveName() + ")"
+		plot.Title = titled(title, "the objective during the run")
 		for _, shift := range r.Result.GetShifts() {
 			plot.Shifts = append(plot.Shifts, int(shift.GetIteration()))
 		}
 		return plot, true
 	}
-	plot.Name, plot.Step, plot.Title = "log10 of the largest residual", "step", titled(title, "how the eigenvectors converged")
+	plot.Name = "log10 of the largest residual"
+	plot.Step = "step"
+	plot.Title = titled(title, "how the eigenvectors converged")
 	for _, step := range r.SolverSteps {
 		plot.Iterations = append(plot.Iterations, int(step.GetStep()))
 		plot.Values = append(plot.Values, math.Log10(step.GetResidual()))
@@ -93,8 +96,9 @@ func objectivePlot(r *report.Report, title string) (plot picture.ObjectivePlot, 
 // methodsFigure draws the held-out accuracy of the methods, the best first.
 func methodsFigure(choice *cleavev1.Choice, title string) *picture.Figure {
 	plot := picture.BarsPlot{
-		Title: titled(title, "methods that were tried"), Subtitle: strings.TrimSuffix(explain.Sentence(choice.GetReason()), "."),
-		Axis: "held-out accuracy (1: all right, 0: chance)",
+		Title:    titled(title, "methods that were tried"),
+		Subtitle: strings.TrimSuffix(explain.Sentence(choice.GetReason()), "."),
+		Axis:     "held-out accuracy (1: all right, 0: chance)",
 	}
 	for _, t := range report.BestMethods(choice, len(choice.GetTried())) {
 		plot.Bars = append(plot.Bars, picture.Bar{
@@ -108,8 +112,9 @@ func methodsFigure(choice *cleavev1.Choice, title string) *picture.Figure {
 // kSelectionFigure draws the scores over the numbers of clusters.
 func kSelectionFigure(h *cleavev1.KSelection, title string) *picture.Figure {
 	plot := picture.CurvesPlot{
-		Title: titled(title, "how many clusters"), Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), report.ConfidenceOfK(h)),
-		X: "number of clusters k", Y: "score, 1 at best", WholeX: true,
+		Title:    titled(title, "how many clusters"),
+		Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), report.ConfidenceOfK(h)),
+		X:        "number of clusters k", Y: "score, 1 at best", WholeX: true,
 	}
 	panel := picture.CurvesPanel{Title: h.GetReason(), Mark: float64(h.GetProposed())}
 	for _, c := range report.KColumns(h) {
@@ -123,7 +128,8 @@ func kSelectionFigure(h *cleavev1.KSelection, title string) *picture.Figure {
 // curve.
 func kCurves(h *cleavev1.KSelection, c report.KColumn) (curves []picture.Curve) {
 	for _, s := range h.GetScores() {
-		v, name := c.Of(s), kNames[c.Name]
+		v := c.Of(s)
+		name := kNames[c.Name]
 		if v == nil {
 			continue
 		}
@@ -132,7 +138,8 @@ func kCurves(h *cleavev1.KSelection, c report.KColumn) (curves []picture.Curve) 
 		}
 		at := slices.IndexFunc(curves, func(of picture.Curve) bool { return of.Name == name })
 		if at < 0 {
-			at, curves = len(curves), append(curves, picture.Curve{Name: name})
+			at = len(curves)
+			curves = append(curves, picture.Curve{Name: name})
 		}
 		curves[at].X, curves[at].Mean = append(curves[at].X, float64(s.GetK())), append(curves[at].Mean, *v)
 	}

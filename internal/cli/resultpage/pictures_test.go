@@ -14,7 +14,8 @@ import (
 // drawn returns a picture of a result, "" if there is none.
 func drawn(t *testing.T, result *cleavev1.Result, name string) string {
 	t.Helper()
-	for _, f := range Files(report.New(&client.Outcome{Result: result}, nil), report.Scene{Title: "iris"}, func(string, ...any) {}) {
+	for _, f := range Files(report.New(&client.Outcome{Result: result}, nil), report.Scene{Title: "iris"},
+		func(string, ...any) {}) {
 		if f.Name == name {
 			var text strings.Builder
 			if err := f.Write(&text); err != nil {
@@ -30,7 +31,8 @@ func drawn(t *testing.T, result *cleavev1.Result, name string) string {
 func TestPictureOfMethods(t *testing.T) {
 	result := clitest.ExampleResult()
 	result.Choice = clitest.ExampleChoice()
-	if text := drawn(t, result, methodsFile); strings.Count(text, "with hard constraints") != 2 || !strings.Contains(text, "It has more right") {
+	if text := drawn(t, result, methodsFile); strings.Count(text, "with hard constraints") != 2 ||
+		!strings.Contains(text, "It has more right") {
 		t.Error(text)
 	}
 	result.Choice.Tried = nil
@@ -43,7 +45,8 @@ func TestPictureOfARange(t *testing.T) {
 	result := clitest.ExampleResult()
 	result.KSelection = clitest.ExampleKSelection()
 	text := drawn(t, result, kFile)
-	for _, says := range []string{"iris: how many clusters", "k = 3 is proposed (unsure: 2, 3 or 4)", "silhouette (rows)", "silhouette (standardized-neighbors)", "stability"} {
+	for _, says := range []string{"iris: how many clusters", "k = 3 is proposed (unsure: 2, 3 or 4)",
+		"silhouette (rows)", "silhouette (standardized-neighbors)", "stability"} {
 		if !strings.Contains(text, says) {
 			t.Errorf("the picture does not say %q", says)
 		}

@@ -50,7 +50,9 @@ func (s *sample) describe() (profiles, rows, confidence *page.Section) {
 		telling = tellingColumns(traits, len(columns))
 		profiles = s.profiles(traits, telling)
 		if profiles != nil && len(sample) < len(s.all.Labels) {
-			profiles.Note = strings.TrimSpace(profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", text.Grouped(len(sample)), s.counted(len(s.all.Labels))))
+			profiles.Note = strings.TrimSpace(
+				profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.",
+					text.Grouped(len(sample)), s.counted(len(s.all.Labels))))
 		}
 	}
 	if sparse, ok := s.scene.Data.(*dataset.SparsePoints); ok && s.k > 1 && len(s.Labels) > 0 {
@@ -73,12 +75,14 @@ func (s *sample) describeRows(columns []int) *page.Section {
 	borderline := s.borderline(columns)
 	if borderline != nil {
 		title = "Typical and borderline " + s.plural()
-		note += " Borderline ones lie between two clusters: a margin of 1 is in the middle of a cluster, 0 halfway to the next, less than 0 nearer to the next."
+		note += " Borderline ones lie between two clusters: a margin of 1 is in the middle of a cluster, 0 halfway " +
+			"to the next, less than 0 nearer to the next."
 	}
 	if n := len(s.space.places); n < len(s.all.Labels) {
 		note += fmt.Sprintf(" Chosen from a sample of %s.", s.counted(n))
 	}
-	return &page.Section{ID: "rows", Title: title, Text: []string{note}, Tables: []*page.Table{s.typical(columns), borderline}}
+	return &page.Section{ID: "rows", Title: title, Text: []string{note},
+		Tables: []*page.Table{s.typical(columns), borderline}}
 }
 
 // tellingColumns orders the columns, those that tell clusters apart best first.
@@ -96,13 +100,16 @@ func tellingColumns(traits [][]profile.Trait, columns int) []int {
 
 // profiles describes the clusters of a table by their traits; telling lists the columns, the most telling first.
 func (s *sample) profiles(traits [][]profile.Trait, telling []int) *page.Section {
-	return s.profileSection("The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
+	return s.profileSection("The rows of each cluster are compared with all others, by means of columns and shares "+
+		"of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more "+
+		"hardly overlaps.",
 		s.overview(traits, telling), traits)
 }
 
 // profileSection describes the clusters, the largest if there are many. It returns nil if none has a trait.
 func (s *sample) profileSection(intro string, overview *page.Table, traits [][]profile.Trait) *page.Section {
-	p := &page.Section{ID: "profiles", Title: "What sets them apart", Text: []string{intro}, Tables: []*page.Table{overview}}
+	p := &page.Section{ID: "profiles", Title: "What sets them apart", Text: []string{intro},
+		Tables: []*page.Table{overview}}
 	sizes := s.all.sizesOf()
 	shown := choose.All[int](s.k)
 	if s.k > profiledClusters {
@@ -124,21 +131,25 @@ func (s *sample) profileSection(intro string, overview *page.Table, traits [][]p
 
 // profile lists the traits of a cluster.
 func (s *sample) profile(cluster, size int, traits []profile.Trait) page.Profile {
-	t := page.NewTable(fmt.Sprintf("What sets %s apart", s.clusterWords(cluster)), "column").Numbers("here", "elsewhere").Words("difference")
+	t := page.NewTable(fmt.Sprintf("What sets %s apart", s.clusterWords(cluster)), "column").Numbers("here",
+		"elsewhere").Words("difference")
 	var words []string
 	for _, trait := range traits[:min(len(traits), profileTraits)] {
 		name := s.traitName(trait.Column)
-		here, elsewhere := s.meanCell(trait.Inside), s.meanCell(trait.Outside)
+		here := s.meanCell(trait.Inside)
+		elsewhere := s.meanCell(trait.Outside)
 		word := page.Isolated(page.Short(name, 50))
 		more, less := "higher "+word, "lower "+word
 		if trait.Category != "" {
 			name += " = " + trait.Category
-			here, elsewhere = page.Text(page.Percent(trait.Inside.Mean)), page.Text(page.Percent(trait.Outside.Mean))
+			here = page.Text(page.Percent(trait.Inside.Mean))
+			elsewhere = page.Text(page.Percent(trait.Outside.Mean))
 			word = page.Isolated(page.Short(name, 50))
 			more, less = "more often "+word, "less often "+word
 		}
 		heading := page.Named(page.Short(name, maxTraitName))
-		t.Add(heading, here, elsewhere, page.DifferenceBar(differenceText(trait.Difference), trait.Difference/fullDifference))
+		t.Add(heading, here, elsewhere, page.DifferenceBar(differenceText(trait.Difference),
+			trait.Difference/fullDifference))
 		switch {
 		case len(words) == 3:
 		case trait.Difference >= clearDifference:
@@ -151,7 +162,8 @@ func (s *sample) profile(cluster, size int, traits []profile.Trait) page.Profile
 	if len(words) > 0 {
 		summary = upperFirst(strings.Join(words, ", ") + ".")
 	}
-	return page.Profile{Cluster: cluster, Class: s.clusterClass(cluster), Size: s.counted(size), Summary: summary, Table: t}
+	return page.Profile{Cluster: cluster, Class: s.clusterClass(cluster), Size: s.counted(size),
+		Summary: summary, Table: t}
 }
 
 // upperFirst begins a text with a capital letter, in any script.
@@ -187,7 +199,8 @@ func (s *sample) overview(traits [][]profile.Trait, telling []int) *page.Table {
 	t := page.NewTable("Differences at a glance, in standard deviations", "column")
 	t.Wide = true
 	for cluster := range s.k {
-		t.Columns = append(t.Columns, page.Column{Name: fmt.Sprint(cluster), Numbers: true, Mark: &cluster, Class: s.clusterClass(cluster)})
+		t.Columns = append(t.Columns, page.Column{Name: fmt.Sprint(cluster), Numbers: true, Mark: &cluster,
+			Class: s.clusterClass(cluster)})
 	}
 	for _, at := range telling[:min(len(telling), overviewColumns)] {
 		row := []page.Cell{page.Named(page.Short(s.columns[at].name, maxName))}
@@ -200,14 +213,16 @@ func (s *sample) overview(traits [][]profile.Trait, telling []int) *page.Table {
 			difference := traits[cluster][found].Difference
 			cell := page.Text(shortDifference(difference)).Tinted(difference / fullDifference)
 			if category := traits[cluster][found].Category; category != "" {
-				cell.Text, cell.FromData = page.Short(category, 20)+" "+cell.Text, true
+				cell.Text = page.Short(category, 20) + " " + cell.Text
+				cell.FromData = true
 			}
 			row = append(row, cell)
 		}
 		t.Add(row...)
 	}
 	if len(telling) > overviewColumns {
-		t.Note = fmt.Sprintf("The %d of %s columns that tell clusters apart best.", overviewColumns, text.Grouped(len(telling)))
+		t.Note = fmt.Sprintf("The %d of %s columns that tell clusters apart best.", overviewColumns,
+			text.Grouped(len(telling)))
 	}
 	return t
 }
@@ -259,7 +274,8 @@ func (s *sample) borderline(columns []int) *page.Table {
 // headColumns adds the headings of the given columns to a table.
 func (s *sample) headColumns(t *page.Table, columns []int) {
 	for _, at := range columns {
-		t.Columns = append(t.Columns, page.Column{Name: page.Short(s.columns[at].name, maxHeading), Numbers: s.columns[at].number != nil})
+		t.Columns = append(t.Columns, page.Column{Name: page.Short(s.columns[at].name, maxHeading),
+			Numbers: s.columns[at].number != nil})
 	}
 }
 
@@ -385,7 +401,8 @@ const maxMeanValues = 5e7
 
 // byDirection reports whether the run compared sparse rows by their directions, as auto does.
 func (s *sample) byDirection(spec *cleavev1.JobSpec) bool {
-	return s.Result.GetChoice() != nil || s.Model != nil && s.Model.Distortion == metric.Cosine || spec != nil && wire.ComparesDirections(spec)
+	return s.Result.GetChoice() != nil || s.Model != nil && s.Model.Distortion == metric.Cosine ||
+		spec != nil && wire.ComparesDirections(spec)
 }
 
 // amongSparse compares sparse rows as the run did. It returns nil if there are too many columns.
@@ -395,11 +412,13 @@ func (s *sample) amongSparse(points *dataset.SparsePoints) *space {
 	}
 	words := "by distances between rows"
 	if s.byDirection(s.spec()) {
-		points, words = profile.Directions(points), "by the directions of rows"
+		points = profile.Directions(points)
+		words = "by the directions of rows"
 	}
 	perRow := max(1, float64(points.NonZeros())/float64(max(1, points.N)))
 	rows := profile.Sample(s.Labels, s.k, max(minSampleRows, int(maxPlaceWork/(float64(s.k)*perRow))))
-	few := profile.Sample(s.Labels, s.k, max(minSampleRows, min(maxSilhouetteRows, int(math.Sqrt(maxSilhouetteWork/(2*perRow))))))
+	few := profile.Sample(s.Labels, s.k,
+		max(minSampleRows, min(maxSilhouetteRows, int(math.Sqrt(maxSilhouetteWork/(2*perRow))))))
 	return &space{
 		words: words, places: profile.SparsePlaces(points, s.Labels, s.k, rows),
 		rows: few, silhouettes: profile.Silhouettes(profile.SparseEuclidean(points), s.Labels, few),
@@ -408,8 +427,10 @@ func (s *sample) amongSparse(points *dataset.SparsePoints) *space {
 
 // sparseProfiles returns the columns that are highest in each cluster, or nil if there are none.
 func (s *sample) sparseProfiles(points *dataset.SparsePoints) *page.Section {
-	return s.profileSection("For each cluster, the columns whose values are highest compared with all other rows. Each cell shows the mean, with missing entries as 0, "+
-		"and below it the share of rows with an entry. Differences are in standard deviations: 0.5 is noticeable, 1 is large.",
+	return s.profileSection("For each cluster, the columns whose values are highest compared with all other rows. "+
+		"Each cell shows the mean, with missing entries as 0, "+
+		"and below it the share of rows with an entry. Differences are in standard deviations: 0.5 is noticeable, "+
+		"1 is large.",
 		nil, profile.SparseTraits(points, s.Labels, s.k, profileTraits))
 }
 

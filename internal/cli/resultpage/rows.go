@@ -48,7 +48,8 @@ func (s *sample) compare() *space {
 		return nil
 	}
 	if e := s.Embedding; e != nil && e.Rows == n && e.Columns > 0 {
-		return s.amongPoints(coordinates(e), "by distances between the coordinates that were clustered, which the algorithm made of the data")
+		return s.amongPoints(coordinates(e),
+			"by distances between the coordinates that were clustered, which the algorithm made of the data")
 	}
 	switch data := s.scene.Data.(type) {
 	case *dataset.Points:
@@ -66,7 +67,8 @@ func (s *sample) compare() *space {
 		return s.amongSparse(data)
 	case *dataset.Graph:
 		rows := profile.Sample(s.Labels, s.k, 1<<20)
-		return &space{words: "by where the edges of a vertex lead", graph: true, places: profile.GraphPlaces(data, s.Labels, s.k, rows)}
+		return &space{words: "by where the edges of a vertex lead", graph: true,
+			places: profile.GraphPlaces(data, s.Labels, s.k, rows)}
 	}
 	return nil
 }
@@ -74,7 +76,8 @@ func (s *sample) compare() *space {
 // amongPoints compares points by Euclidean distance.
 func (s *sample) amongPoints(points *dataset.Points, words string) *space {
 	rows := profile.Sample(s.Labels, s.k, max(minSampleRows, maxPlaceWork/(s.k*points.D)))
-	few := profile.Sample(s.Labels, s.k, max(minSampleRows, min(maxSilhouetteRows, int(math.Sqrt(maxSilhouetteWork/float64(points.D))))))
+	few := profile.Sample(s.Labels, s.k,
+		max(minSampleRows, min(maxSilhouetteRows, int(math.Sqrt(maxSilhouetteWork/float64(points.D))))))
 	return &space{
 		words: words, places: profile.Places(points, s.Labels, s.k, rows),
 		rows: few, silhouettes: profile.Silhouettes(profile.Euclidean(points), s.Labels, few),
@@ -84,10 +87,12 @@ func (s *sample) amongPoints(points *dataset.Points, words string) *space {
 // underKernel compares a sample of points by the kernel of the run. It returns nil for values that are too large.
 func (s *sample) underKernel() *space {
 	rows := profile.Sample(s.Labels, s.k, maxKernelRows)
-	few, labels := s.scaled.Take(rows), choose.At(s.Labels, rows)
+	few := s.scaled.Take(rows)
+	labels := choose.At(s.Labels, rows)
 	of := s.Result.GetKernel()
 	spec := kernel.MatrixSpec{
-		Function: kernel.FunctionNamed(wire.EnumWord(of.GetFunction())), Rho: of.GetRho(), Gamma: of.GetGamma(), Coef0: of.GetCoef0(),
+		Function: kernel.FunctionNamed(wire.EnumWord(of.GetFunction())), Rho: of.GetRho(), Gamma: of.GetGamma(),
+		Coef0:  of.GetCoef0(),
 		Degree: int(of.GetDegree()), Rows: few.N, Columns: few.D,
 	}
 	bounds, err := kernel.FindBounds(spec, few)
@@ -102,7 +107,8 @@ func (s *sample) underKernel() *space {
 	matrix, all := &dataset.Kernel{N: few.N, Values: values}, profile.Sample(labels, s.k, few.N)
 	found := &space{
 		words: "by distances in the space of the " + wire.EnumWord(of.GetFunction()) + " kernel", rows: rows,
-		places: profile.KernelPlaces(matrix, labels, s.k, all), silhouettes: profile.Silhouettes(profile.InKernel(matrix), labels, all),
+		places:      profile.KernelPlaces(matrix, labels, s.k, all),
+		silhouettes: profile.Silhouettes(profile.InKernel(matrix), labels, all),
 	}
 	for at := range found.places {
 		found.places[at].Row = rows[found.places[at].Row]
@@ -217,26 +223,31 @@ func (s *sample) confidence(columns []int) *page.Section {
 
 // posterior describes the probabilities of rows by a mixture of Gaussians; unsure of them are below the highest level.
 func (s *sample) posterior(unsure int) string {
-	words := fmt.Sprintf("The confidence of a %s is the probability of its cluster by the mixture of Gaussians, given the %s alone.", s.noun(), s.noun())
+	words := fmt.Sprintf("The confidence of a %s is the probability of its cluster by the mixture of Gaussians, "+
+		"given the %s alone.", s.noun(), s.noun())
 	if unsure == 0 {
 		return words + fmt.Sprintf(" It is at least %g for every %s.", confidenceLevels[0].from, s.noun())
 	}
 	return words + fmt.Sprintf(" The mean is %s; it is below %g for %s of %s.",
-		strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), confidenceLevels[0].from, text.Grouped(unsure), s.counted(len(s.all.Labels)))
+		strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), confidenceLevels[0].from,
+		text.Grouped(unsure), s.counted(len(s.all.Labels)))
 }
 
 // agreement describes how far other runs agree with the answer; they disagree about unsure rows.
 func (s *sample) agreement(unsure int) string {
 	others := text.Plural(s.Rows.Runs-1, "other restart")
 	if len(s.Result.GetChoice().GetTried()) > 0 {
-		others = text.Plural(s.Rows.Runs-1, "other run") + ", which were restarts or saw only a part of what is known about the answer"
+		others = text.Plural(s.Rows.Runs-1, "other run") +
+			", which were restarts or saw only a part of what is known about the answer"
 	}
 	words := fmt.Sprintf("The answer is compared with %s.", others)
 	if unsure == 0 {
 		return words + fmt.Sprintf(" All of them put every %s into the same cluster.", s.noun())
 	}
-	return words + fmt.Sprintf(" The confidence of a %s is the share of runs that put it into this cluster. The mean is %s; the runs disagree about %s of %s.",
-		s.noun(), strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), text.Grouped(unsure), s.counted(len(s.all.Labels)))
+	return words + fmt.Sprintf(" The confidence of a %s is the share of runs that put it into this cluster. The mean "+
+		"is %s; the runs disagree about %s of %s.",
+		s.noun(), strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), text.Grouped(unsure),
+		s.counted(len(s.all.Labels)))
 }
 
 // confidenceTable counts the rows of each cluster by their confidence.
@@ -246,7 +257,9 @@ func (s *sample) confidenceTable() *page.Table {
 	for _, level := range confidenceLevels {
 		t.Numbers(level.name)
 	}
-	sums, sizes, counts := make([]float64, s.k), make([]int, s.k), make([][]int, s.k)
+	sums := make([]float64, s.k)
+	sizes := make([]int, s.k)
+	counts := make([][]int, s.k)
 	for cluster := range counts {
 		counts[cluster] = make([]int, len(confidenceLevels))
 	}

@@ -44,7 +44,8 @@ func (b *builder) constraints() *page.Section {
 		t.Caption += ", the heaviest first"
 	}
 	for _, p := range violated[:min(len(violated), maxShownPairs)] {
-		row := []page.Cell{page.Named(b.name(p.I)), page.Named(b.name(p.J)), page.Text(p.Kind.String()), b.clusterOf(p.I), b.clusterOf(p.J)}
+		row := []page.Cell{page.Named(b.name(p.I)), page.Named(b.name(p.J)), page.Text(p.Kind.String()),
+			b.clusterOf(p.I), b.clusterOf(p.J)}
 		if heavy {
 			row = append(row, page.Text(page.Number(p.Weight)))
 		}
@@ -66,12 +67,15 @@ func (b *builder) costText() string {
 			if cost == 0 {
 				return ""
 			}
-			return fmt.Sprintf("The violated ones add %s to the objective, %s for must-links and %s for cannot-links. Distances to centroids add %s.",
-				page.Number(cost), page.Number(parts.GetMustLink()), page.Number(parts.GetCannotLink()), page.Number(parts.GetDistortion()))
+			return fmt.Sprintf("The violated ones add %s to the objective, %s for must-links and %s for "+
+				"cannot-links. Distances to centroids add %s.",
+				page.Number(cost), page.Number(parts.GetMustLink()), page.Number(parts.GetCannotLink()),
+				page.Number(parts.GetDistortion()))
 		}
 	}
 	if r.PlainObjective != nil && r.GetPlainObjective() != r.GetObjective() {
-		return fmt.Sprintf("The objective is %s on the data alone, and %s with rewards and penalties for constraints.", page.Number(r.GetPlainObjective()), page.Number(r.GetObjective()))
+		return fmt.Sprintf("The objective is %s on the data alone, and %s with rewards and penalties for constraints.",
+			page.Number(r.GetPlainObjective()), page.Number(r.GetObjective()))
 	}
 	return ""
 }
@@ -97,10 +101,13 @@ func (b *builder) truth() *page.Section {
 		return nil
 	}
 	section := &page.Section{ID: "truth", Title: "Against the truth", Facts: []page.Fact{
-		{Name: "adjusted Rand index", Value: fmt.Sprintf("%.4f: pairs that are grouped alike, beyond chance", evaluation.GetAri())},
+		{Name: "adjusted Rand index", Value: fmt.Sprintf("%.4f: pairs that are grouped alike, beyond chance",
+			evaluation.GetAri())},
 		{Name: "NMI", Value: fmt.Sprintf("%.4f: normalized mutual information", evaluation.GetNmi())},
-		{Name: "pairwise F", Value: fmt.Sprintf("%.4f: precision %.4f, recall %.4f", evaluation.GetPairwiseF(), evaluation.GetPairwisePrecision(), evaluation.GetPairwiseRecall())},
-		{Name: "purity", Value: fmt.Sprintf("%.4f: the share of %s in the most frequent class of their cluster", evaluation.GetPurity(), b.plural())},
+		{Name: "pairwise F", Value: fmt.Sprintf("%.4f: precision %.4f, recall %.4f", evaluation.GetPairwiseF(),
+			evaluation.GetPairwisePrecision(), evaluation.GetPairwiseRecall())},
+		{Name: "purity", Value: fmt.Sprintf("%.4f: the share of %s in the most frequent class of their cluster",
+			evaluation.GetPurity(), b.plural())},
 	}}
 	if len(b.trueClass) == 0 {
 		return section
@@ -161,7 +168,8 @@ func (b *builder) methods() *page.Section {
 	}
 	table := page.NewTable("Methods that were tried", "method", "held-out accuracy").
 		Numbers("must-links right", "cannot-links right", "advantage (standard errors)")
-	table.Note = "Held-out accuracy is the agreement with constraints that a method was not given: 1 if all are right, 0 if no more than by chance. The advantage is over the method that would be used without constraints."
+	table.Note = "Held-out accuracy is the agreement with constraints that a method was not given: 1 if all are " +
+		"right, 0 if no more than by chance. The advantage is over the method that would be used without constraints."
 	for _, t := range report.BestMethods(choice, len(choice.GetTried())) {
 		name := page.Text(explain.MethodText(t.GetMethod()))
 		if explain.SameMethod(t.GetMethod(), choice.GetChosen()) {
@@ -186,7 +194,8 @@ func (b *builder) howMany() *page.Section {
 	}
 	scores := h.GetScores()
 	section := &page.Section{ID: "many", Title: "How many clusters", Text: []string{
-		fmt.Sprintf("%d clusters are proposed (%s): %s.", h.GetProposed(), report.ConfidenceOfK(h), strings.TrimSuffix(h.GetReason(), ".")),
+		fmt.Sprintf("%d clusters are proposed (%s): %s.", h.GetProposed(), report.ConfidenceOfK(h),
+			strings.TrimSuffix(h.GetReason(), ".")),
 	}}
 	if len(scores) == 0 {
 		return section

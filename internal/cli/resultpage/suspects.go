@@ -28,7 +28,8 @@ func (b *builder) suspects() *page.Section {
 		b.suspectsHeld(),
 		"Remove or correct what is wrong. " + b.enforcement(),
 	}}
-	t := page.NewTable(upperFirst(what)+" that the data contradicts, the clearest first", b.idHeading(), "other", "kind", "given label", "cluster", "cluster of the other", "strength")
+	t := page.NewTable(upperFirst(what)+" that the data contradicts, the clearest first", b.idHeading(), "other",
+		"kind", "given label", "cluster", "cluster of the other", "strength")
 	t.Tall = len(suspects) > fewSuspects
 	for _, suspect := range suspects[:min(len(suspects), maxSuspects)] {
 		t.Add(b.suspectRow(suspect)...)
@@ -40,7 +41,8 @@ func (b *builder) suspects() *page.Section {
 		t.Drop("other", "kind", "cluster of the other")
 	}
 	if len(suspects) > maxSuspects {
-		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", text.Grouped(maxSuspects), text.Grouped(len(suspects)), report.SuspectsFile)
+		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", text.Grouped(maxSuspects),
+			text.Grouped(len(suspects)), report.SuspectsFile)
 	}
 	section.Tables = []*page.Table{t}
 	return section
@@ -50,25 +52,34 @@ func (b *builder) suspects() *page.Section {
 func (b *builder) strengths() (sentences string) {
 	what := explain.SuspectNoun(b.Result.GetSuspects())
 	if what != "constraints" {
-		sentences = " The strength of a seed is how often it is separated from the others of its class when it is held out."
+		sentences = " The strength of a seed is how often it is separated from the others of its class when " +
+			"it is held out."
 	}
 	if what != "seeds" {
-		sentences += fmt.Sprintf(" The strength of a constraint is the share of all %s that are less clearly inside their cluster.", b.plural())
+		sentences += fmt.Sprintf(" The strength of a constraint is the share of all %s that are less clearly inside "+
+			"their cluster.", b.plural())
 	}
 	return sentences
 }
 
 // suspectRow describes a suspect: a seed, which has no other row, or a pair, which has no label.
 func (b *builder) suspectRow(s *cleavev1.Suspect) []page.Cell {
-	row, kind, other, label, otherCluster := int32(s.GetRow()), explain.SuspectKind(s), page.Named(""), page.Named(""), page.Named("")
+	row := int32(s.GetRow())
+	kind := explain.SuspectKind(s)
+	other := page.Named("")
+	label := page.Named("")
+	otherCluster := page.Named("")
 	if s.Other != nil {
-		other, kind, otherCluster = page.Named(b.name(int32(s.GetOther()))), kind+"-link", b.clusterOf(int32(s.GetOther()))
+		other = page.Named(b.name(int32(s.GetOther())))
+		kind += "-link"
+		otherCluster = b.clusterOf(int32(s.GetOther()))
 	}
 	if s.Label != nil {
 		label = b.ofCluster(int(s.GetLabel()))
 	}
 	return []page.Cell{
-		page.Named(b.name(row)), other, page.Text(kind), label, b.clusterOf(row), otherCluster, page.ShareBar(fmt.Sprintf("%.2f", s.GetStrength()), s.GetStrength()),
+		page.Named(b.name(row)), other, page.Text(kind), label, b.clusterOf(row), otherCluster,
+		page.ShareBar(fmt.Sprintf("%.2f", s.GetStrength()), s.GetStrength()),
 	}
 }
 
@@ -82,12 +93,15 @@ func (b *builder) clusterOf(point int32) page.Cell {
 
 // suspectsHeld says how many of the suspects hold in the answer, and how many of all constraints do.
 func (b *builder) suspectsHeld() string {
-	all, held := b.Result.GetSuspects(), 0
+	all := b.Result.GetSuspects()
+	held := 0
 	for _, s := range all {
-		row, other := int(s.GetRow()), int(s.GetOther())
+		row := int(s.GetRow())
+		other := int(s.GetOther())
 		switch {
 		case max(row, other) >= len(b.Labels):
-		case s.Other == nil && uint32(b.Labels[row]) == s.GetLabel(), s.Other != nil && (b.Labels[row] == b.Labels[other]) == s.GetMustLink():
+		case s.Other == nil && uint32(b.Labels[row]) == s.GetLabel(),
+			s.Other != nil && (b.Labels[row] == b.Labels[other]) == s.GetMustLink():
 			held++
 		}
 	}

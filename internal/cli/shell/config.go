@@ -23,8 +23,10 @@ const configFlag = "config"
 // environment, and that over the file. environ is in the form of os.Environ.
 func Configurable(command *cobra.Command, prefix string, environ []string) {
 	command.Flags().String(configFlag, "", "a YAML `FILE` with flags as keys, such as \"log-level: warn\"")
-	help := fmt.Sprintf("Every flag is also an environment variable, such as %s for --log-level, and a key of the --%s file.\n"+
-		"The command line takes precedence over the environment, and the environment over the file.", variable(prefix, "log-level"), configFlag)
+	help := fmt.Sprintf("Every flag is also an environment variable, such as %s for --log-level, and a key of "+
+		"the --%s file.\n"+
+		"The command line takes precedence over the environment, and the environment over the file.",
+		variable(prefix, "log-level"), configFlag)
 	command.Long = strings.TrimSpace(command.Short + ".\n\n" + help)
 	command.PreRunE = func(command *cobra.Command, _ []string) error {
 		set := command.Flags()
@@ -46,7 +48,8 @@ func variable(prefix, flag string) string {
 
 // kubernetesVariable matches the variables that Kubernetes sets for a service, which may have the name of our program,
 // such as CLEAVE_COORDINATOR_SERVICE_HOST or CLEAVE_COORDINATOR_PORT_7400_TCP_ADDR.
-var kubernetesVariable = regexp.MustCompile(`^(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+var kubernetesVariable = regexp.MustCompile(
+	`^(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
 // fromEnvironment sets the flags that the command line does not.
 func fromEnvironment(set *pflag.FlagSet, prefix string, environ []string) error {
@@ -59,7 +62,8 @@ func fromEnvironment(set *pflag.FlagSet, prefix string, environ []string) error 
 		}
 		flag := flags[name]
 		if flag == nil {
-			return Usage("the environment variable %s does not name a flag; %s", name, didYouMean(prefix+"_", name, flags))
+			return Usage("the environment variable %s does not name a flag; %s", name,
+				didYouMean(prefix+"_", name, flags))
 		}
 		if value == "" || flag.Changed { // an empty variable counts as unset
 			continue
@@ -86,7 +90,8 @@ func fromFile(set *pflag.FlagSet, path string) error {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		flag := flags[key]
 		if flag == nil {
-			return Usage("the configuration %s has the key %q, which is not a flag; %s", path, key, didYouMean("", key, flags))
+			return Usage("the configuration %s has the key %q, which is not a flag; %s", path, key,
+				didYouMean("", key, flags))
 		}
 		if flag.Changed {
 			continue
@@ -153,7 +158,9 @@ func parseConfig(content []byte) (map[string]setting, error) {
 		}
 		for _, item := range items {
 			if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
-				return nil, fmt.Errorf("line %d: the value of %s cannot be used for a flag; use text, a number, true, false or a list of them", item.Line, key.Value)
+				return nil,
+					fmt.Errorf("line %d: the value of %s cannot be used for a flag; use text, a number, true, false "+
+						"or a list of them", item.Line, key.Value)
 			}
 			value.items = append(value.items, item.Value)
 		}

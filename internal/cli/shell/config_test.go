@@ -26,7 +26,9 @@ type settings struct {
 func configured(t *testing.T, args, environ []string, file string) (settings, string) {
 	t.Helper()
 	s := settings{name: "default", wait: time.Second, threads: 1}
-	cmd := &cobra.Command{Use: "prog", Short: "Do it", Args: FlagsOnly, RunE: func(*cobra.Command, []string) error { return nil }}
+	cmd := &cobra.Command{Use: "prog", Short: "Do it", Args: FlagsOnly, RunE: func(*cobra.Command, []string) error {
+		return nil
+	}}
 	set := cmd.Flags()
 	set.StringVar(&s.name, "name", s.name, "")
 	set.DurationVar(&s.wait, "wait-time", s.wait, "")
@@ -49,9 +51,11 @@ func configured(t *testing.T, args, environ []string, file string) (settings, st
 
 func TestTheCommandLineComesBeforeTheEnvironmentAndThatBeforeTheFile(t *testing.T) {
 	file := "# ours\nname: file\nwait-time: 3s\nsize: 4GiB\nthreads: 3\nenabled: true\nroots: [/a, /b]\n"
-	environ := []string{"PATH=/bin", "CLEAVE_PROG_NAME=environment", "CLEAVE_PROG_WAIT_TIME=2s", "CLEAVE_PROGRAM=x", "CLEAVE_PROG_THREADS="}
+	environ := []string{"PATH=/bin", "CLEAVE_PROG_NAME=environment", "CLEAVE_PROG_WAIT_TIME=2s", "CLEAVE_PROGRAM=x",
+		"CLEAVE_PROG_THREADS="}
 	got, says := configured(t, []string{"--name", "line"}, environ, file)
-	want := settings{name: "line", wait: 2 * time.Second, size: 4 << 30, threads: 3, on: true, roots: []string{"/a", "/b"}}
+	want := settings{name: "line", wait: 2 * time.Second, size: 4 << 30, threads: 3, on: true,
+		roots: []string{"/a", "/b"}}
 	if fmt.Sprint(got) != fmt.Sprint(want) || says != "" {
 		t.Errorf("%+v, %q; want %+v", got, says, want)
 	}
@@ -84,8 +88,11 @@ func TestWrongSettings(t *testing.T) {
 		file    string
 		want    string
 	}{
-		{"unknown variable", []string{"CLEAVE_PROG_TREADS=1"}, "", "prog: the environment variable CLEAVE_PROG_TREADS does not name a flag; did you mean CLEAVE_PROG_THREADS?"},
-		{"bad variable", []string{"CLEAVE_PROG_SIZE=lots"}, "", `prog: CLEAVE_PROG_SIZE is "lots"; "lots" is not a size in bytes`},
+		{"unknown variable", []string{"CLEAVE_PROG_TREADS=1"}, "",
+			"prog: the environment variable CLEAVE_PROG_TREADS does not name a flag; did you mean " +
+				"CLEAVE_PROG_THREADS?"},
+		{"bad variable", []string{"CLEAVE_PROG_SIZE=lots"}, "",
+			`prog: CLEAVE_PROG_SIZE is "lots"; "lots" is not a size in bytes`},
 		{"unknown key", nil, "wait_time: 3s", `has the key "wait_time", which is not a flag; did you mean wait-time?`},
 		{"a file that names a file", nil, "config: other.yaml", `has the key "config", which is not a flag`},
 		{"bad value", nil, "threads: many", `config.yaml: threads is "many"`},
@@ -103,14 +110,16 @@ func TestWrongSettings(t *testing.T) {
 			}
 		})
 	}
-	if _, says := configured(t, []string{"--config", "/no/such/file"}, nil, ""); !strings.Contains(says, "/no/such/file cannot be read: no such file or directory") {
+	if _, says := configured(t, []string{"--config", "/no/such/file"}, nil, ""); !strings.Contains(says,
+		"/no/such/file cannot be read: no such file or directory") {
 		t.Errorf("said %q", says)
 	}
 }
 
 func TestVariablesThatKubernetesSetsAreNotOurs(t *testing.T) {
 	environ := []string{
-		"CLEAVE_PROG_SERVICE_HOST=10.0.0.1", "CLEAVE_PROG_SERVICE_PORT=7400", "CLEAVE_PROG_SERVICE_PORT_GRPC=7400", "CLEAVE_PROG_PORT=tcp://10.0.0.1:7400",
+		"CLEAVE_PROG_SERVICE_HOST=10.0.0.1", "CLEAVE_PROG_SERVICE_PORT=7400", "CLEAVE_PROG_SERVICE_PORT_GRPC=7400",
+		"CLEAVE_PROG_PORT=tcp://10.0.0.1:7400",
 		"CLEAVE_PROG_PORT_7400_TCP=tcp://10.0.0.1:7400", "CLEAVE_PROG_PORT_7400_TCP_ADDR=10.0.0.1",
 	}
 	if _, says := configured(t, nil, environ, ""); says != "" {

@@ -29,9 +29,10 @@ func NewGroup(title, names string) Group { return Group{title, strings.Fields(na
 type Help struct {
 	Commands, Flags []Group
 	Examples        map[string]string // by the path of a command without the program: "generate picture"
-	Essential       []string          // flags that --help lists for commands with more than manyFlags; --help-all lists all
-	ExitCodes       [][2]string       // codes and their meanings, for the help of the program and for --help-all
-	Width           func() int        // width of the screen, 0 if unknown; nil means unknown
+	// flags that --help lists for commands with more than manyFlags; --help-all lists all
+	Essential []string
+	ExitCodes [][2]string // codes and their meanings, for the help of the program and for --help-all
+	Width     func() int  // width of the screen, 0 if unknown; nil means unknown
 }
 
 // ServerHelp returns the help of a server program without commands: its own groups of flags, and those that all
@@ -40,7 +41,8 @@ func ServerHelp(examples string, flags ...Group) *Help {
 	return &Help{
 		Width:    func() int { return Width(os.Stdout, os.Getenv) },
 		Examples: map[string]string{"": examples},
-		Flags:    append(flags, NewGroup("Logs and metrics", "log-level log-format admin admin-insecure traces"), NewGroup("More", "config version help")),
+		Flags: append(flags, NewGroup("Logs and metrics", "log-level log-format admin admin-insecure traces"),
+			NewGroup("More", "config version help")),
 	}
 }
 
@@ -59,7 +61,8 @@ func (h *Help) Install(program *cobra.Command) {
 		if len(h.Essential) == 0 || countFlags(command) <= manyFlags || command.RunE == nil {
 			continue
 		}
-		all, run := command.Flags().Bool(helpAll, false, "list all options"), command.RunE
+		all := command.Flags().Bool(helpAll, false, "list all options")
+		run := command.RunE
 		command.RunE = func(command *cobra.Command, args []string) error {
 			if *all {
 				h.print(command, command.OutOrStdout(), true)
@@ -111,7 +114,8 @@ func (h *Help) print(command *cobra.Command, w io.Writer, all bool) {
 	h.printFlags(command, p, short)
 	if short {
 		fmt.Fprintln(w)
-		p.paragraph("", fmt.Sprintf("%s --%s lists all %d options.", command.CommandPath(), helpAll, countFlags(command)))
+		p.paragraph("", fmt.Sprintf("%s --%s lists all %d options.", command.CommandPath(), helpAll,
+			countFlags(command)))
 	}
 	if (all || !command.HasParent()) && len(h.ExitCodes) > 0 {
 		p.gap("Exit codes")
@@ -196,7 +200,8 @@ func grouped(groups []Group, names []string, rest string) (found []Group) {
 }
 
 // kinds are the placeholders for values of flags whose usage text has none, by type.
-var kinds = map[string]string{"bool": "", "string": "TEXT", "strings": "LIST", "duration": "TIME", "int": "N", "uint": "N", "float": "NUMBER"}
+var kinds = map[string]string{"bool": "", "string": "TEXT", "strings": "LIST", "duration": "TIME", "int": "N",
+	"uint": "N", "float": "NUMBER"}
 
 // describe returns a flag as it is typed, and its usage with the default value.
 func describe(f *pflag.Flag) (head, about string) {

@@ -46,7 +46,8 @@ func memoryWarning(given, allowed uint64) string {
 	if given <= allowed {
 		return ""
 	}
-	return fmt.Sprintf("has a --memory of %s, and its system allows it %s: it will be killed when it uses more; start it with a smaller --memory", text.Bytes(given), text.Bytes(allowed))
+	return fmt.Sprintf("has a --memory of %s, and its system allows it %s: it will be killed when it uses more; "+
+		"start it with a smaller --memory", text.Bytes(given), text.Bytes(allowed))
 }
 
 // machineMemory returns the bytes of memory in a file like /proc/meminfo, or math.MaxUint64 if it has none.

@@ -53,7 +53,8 @@ func TestMemoryWarning(t *testing.T) {
 	if warning := memoryWarning(1<<30, 1<<30); warning != "" {
 		t.Errorf("as much as there is: %q", warning)
 	}
-	if warning := memoryWarning(1<<30, 200<<20); !strings.Contains(warning, "--memory of 1 GiB, and its system allows it 200 MiB") {
+	if warning := memoryWarning(1<<30, 200<<20); !strings.Contains(warning,
+		"--memory of 1 GiB, and its system allows it 200 MiB") {
 		t.Errorf("more than there is: %q", warning)
 	}
 }

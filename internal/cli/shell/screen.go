@@ -220,7 +220,8 @@ const shortestName = 8
 
 // cutNames cuts names as far as a width requires.
 func (t *Table) cutNames(width int) {
-	column, length := slices.Index(t.Header, "NAME"), width-between*(len(t.Header)-1)
+	column := slices.Index(t.Header, "NAME")
+	length := width - between*(len(t.Header)-1)
 	for at, header := range t.Header {
 		widest := len(header)
 		for _, row := range t.rows {

@@ -166,7 +166,8 @@ func ExitCode(err error) int {
 
 // sentences returns the messages of errors that were joined, or the message of one error.
 func sentences(err error) (all []string) {
-	if reflect.TypeOf(err) != reflect.TypeOf(errors.Join(err)) { // others that wrap several errors have a message of their own
+	// others that wrap several errors have a message of their own
+	if reflect.TypeOf(err) != reflect.TypeOf(errors.Join(err)) {
 		return []string{sentence(err)}
 	}
 	for _, err := range err.(interface{ Unwrap() []error }).Unwrap() {
@@ -225,7 +226,8 @@ func misuse(command *cobra.Command, err error) error {
 		if chosen, is := value.GetFlag().Value.(Chosen); is {
 			suggestion = Suggest(value.GetValue(), chosen.Words())
 		}
-		return Usage("--%s is %q; %s%s", value.GetFlag().Name, value.GetValue(), sentence(errors.Unwrap(value)), suggestion)
+		return Usage("--%s is %q; %s%s", value.GetFlag().Name, value.GetValue(), sentence(errors.Unwrap(value)),
+			suggestion)
 	}
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if name := unknown.GetSpecifiedShortnames(); command.Flags().Lookup(name) != nil {
@@ -252,7 +254,8 @@ func NoCommand(program *cobra.Command, name string) error {
 		}
 	}
 	if _, err := os.Stat(name); err == nil {
-		return Usage("there is no command %q; to cluster a file, use %s run --data %s --k N", name, program.CommandPath(), name)
+		return Usage("there is no command %q; to cluster a file, use %s run --data %s --k N", name,
+			program.CommandPath(), name)
 	}
 	if suggestion := Suggest(name, names); suggestion != "" {
 		return Usage("there is no command %q%s", name, suggestion)
@@ -276,7 +279,8 @@ func Version() string {
 
 // LongVersion returns the program's name, version and commit, and the version of Go and platform it was built for.
 func LongVersion(program string) string {
-	return fmt.Sprintf("%s %s (commit %s, %s, %s/%s)", program, Version(), cmp.Or(commit, recordedCommit(), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s %s (commit %s, %s, %s/%s)", program, Version(), cmp.Or(commit, recordedCommit(), "unknown"),
+		runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // recordedCommit returns the commit that Go recorded, or "".
@@ -311,5 +315,6 @@ func (l *Logs) Logger(name string, w io.Writer) (hclog.Logger, error) {
 	if l.Format != "text" && l.Format != "json" && l.Format != "" {
 		return nil, Usage("the log format %q is unknown; use text or json", l.Format)
 	}
-	return hclog.New(&hclog.LoggerOptions{Name: name, Level: level, Output: redact.Writer(w), JSONFormat: l.Format == "json"}), nil
+	return hclog.New(&hclog.LoggerOptions{Name: name, Level: level, Output: redact.Writer(w),
+		JSONFormat: l.Format == "json"}), nil
 }

@@ -93,20 +93,26 @@ func TestRunEndsWithOneSentence(t *testing.T) {
 	}{
 		{"done", nil, nil, 0, ""},
 		{"failed", nil, errors.New("two\nlines"), 1, "prog: two lines\n"},
-		{"several", nil, errors.Join(errors.New("a: no  ssh"), errors.Join(fault.New(fault.Unavailable, "X", "b: no ssh"))), 75, "prog: a: no ssh\n  b: no ssh\n"},
+		{"several", nil, errors.Join(errors.New("a: no  ssh"),
+			errors.Join(fault.New(fault.Unavailable, "X", "b: no ssh"))), 75, "prog: a: no ssh\n  b: no ssh\n"},
 		{"one of two", nil, fmt.Errorf("%w: %w", errors.New("a"), errors.New("b")), 1, "prog: a: b\n"},
 		{"status", nil, status.Error(codes.NotFound, "no job 7"), 2, "prog: no job 7\n"},
 		{"unknown flag", []string{"--frob"}, nil, 2, "prog: unknown flag: --frob; see prog --help\n"},
-		{"bad value", []string{"--memory", "lots"}, nil, 2, `prog: --memory is "lots"; "lots" is not a size in bytes; write for example 4GiB, 512MiB or 2GB` + "\n"},
-		{"argument", []string{"stray"}, nil, 2, "prog: unexpected argument \"stray\": prog takes flags only; see prog --help\n"},
+		{"bad value", []string{"--memory", "lots"}, nil, 2,
+			`prog: --memory is "lots"; "lots" is not a size in bytes; write for example 4GiB, 512MiB or 2GB` + "\n"},
+		{"argument", []string{"stray"}, nil, 2,
+			"prog: unexpected argument \"stray\": prog takes flags only; see prog --help\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var stderr bytes.Buffer
 			memory := Size(0)
-			cmd := &cobra.Command{Use: "prog", Args: FlagsOnly, RunE: func(*cobra.Command, []string) error { return c.err }}
+			cmd := &cobra.Command{Use: "prog", Args: FlagsOnly, RunE: func(*cobra.Command, []string) error {
+				return c.err
+			}}
 			cmd.Flags().Var(&memory, "memory", "")
 			cmd.SetOut(&stderr)
-			if code := Run(t.Context(), cmd, append([]string{}, c.args...), &stderr); code != c.code || stderr.String() != c.want {
+			if code := Run(t.Context(), cmd, append([]string{}, c.args...), &stderr); code != c.code ||
+				stderr.String() != c.want {
 				t.Errorf("exit code %d, %q; want %d, %q", code, stderr.String(), c.code, c.want)
 			}
 		})
@@ -133,7 +139,8 @@ func TestRunOfAnEndedContextIsCanceled(t *testing.T) {
 func TestFaultsNameFlags(t *testing.T) {
 	for _, c := range []struct{ field, message, want string }{
 		{"spec.k", "k is 9 but there are only 4 rows", "--k is 9 but there are only 4 rows"},
-		{"spec.constrained_spectral.beta", "beta = 7 leaves 0 feasible vectors", "--beta = 7 leaves 0 feasible vectors"},
+		{"spec.constrained_spectral.beta", "beta = 7 leaves 0 feasible vectors",
+			"--beta = 7 leaves 0 feasible vectors"},
 		{"spec.supervision.seeds", "point 3 is seeded twice", "--seeds: point 3 is seeded twice"},
 		{"spec.spectral.eigenvectors.tolerance", "tolerance is 2", "--tolerance is 2"},
 		{"spec.initialization.labels", "there are 3 labels", "--init labels:FILE: there are 3 labels"},

@@ -13,8 +13,10 @@ func TestTable(t *testing.T) {
 		width int
 		want  string
 	}{
-		{0, "JOB                 NAME   STATE\n0199a1b2-aaaa-bbbb  moons  RUNNING\n0199a1b3-aaaa-bbbb         FAILED\n"},
-		{34, "JOB                 NAME   STATE\n0199a1b2-aaaa-bbbb  moons  RUNNING\n0199a1b3-aaaa-bbbb         FAILED\n"},
+		{0, "JOB                 NAME   STATE\n0199a1b2-aaaa-bbbb  moons  RUNNING\n0199a1b3-aaaa-bbbb         " +
+			"FAILED\n"},
+		{34, "JOB                 NAME   STATE\n0199a1b2-aaaa-bbbb  moons  RUNNING\n0199a1b3-aaaa-bbbb         " +
+			"FAILED\n"},
 		{30, "JOB       NAME   STATE\n0199a1b2  moons  RUNNING\n0199a1b3         FAILED\n"},
 		{20, "job    0199a1b2-aaaa-bbbb\nname   moons\nstate  RUNNING\n\njob    0199a1b3-aaaa-bbbb\nstate  FAILED\n"},
 	} {
@@ -54,7 +56,8 @@ func TestNamesStayInTheirCells(t *testing.T) {
 	table.Add("1", "evil\n2  good\x1b[31m\u202e \u00fcber")
 	for _, width := range []int{0, 12} {
 		var out strings.Builder
-		if err := table.Write(&out, width); err != nil || strings.ContainsAny(out.String(), "\x1b\u202e") || !strings.Contains(out.String(), `evil\n2`) || !strings.Contains(out.String(), "\u00fcber") {
+		if err := table.Write(&out, width); err != nil || strings.ContainsAny(out.String(), "\x1b\u202e") ||
+			!strings.Contains(out.String(), `evil\n2`) || !strings.Contains(out.String(), "\u00fcber") {
 			t.Errorf("%v\n%q", err, out.String())
 		}
 	}

@@ -31,7 +31,8 @@ func NewNumber(value string, lowest float64, words ...string) *Value {
 // NewWhole returns a flag that takes a whole number from lowest to highest, both inclusive. The default, value, may lie
 // outside.
 func NewWhole(value, lowest, highest uint64) *Value {
-	return &Value{catalog.Option{Type: catalog.Whole, Min: float64(lowest), Max: float64(highest)}, strconv.FormatUint(value, 10)}
+	return &Value{catalog.Option{Type: catalog.Whole, Min: float64(lowest), Max: float64(highest)},
+		strconv.FormatUint(value, 10)}
 }
 
 // Declare adds the flag to a set, and returns it.
@@ -149,10 +150,12 @@ func (s *Size) String() string {
 
 // Set implements pflag.Value.
 func (s *Size) Set(text string) error {
-	number, unit := strings.ToLower(strings.TrimSpace(text)), 1.0
+	number := strings.ToLower(strings.TrimSpace(text))
+	unit := 1.0
 	for _, u := range units {
 		if rest, found := strings.CutSuffix(number, u.suffix); found {
-			number, unit = strings.TrimSpace(rest), u.bytes
+			number = strings.TrimSpace(rest)
+			unit = u.bytes
 			break
 		}
 	}

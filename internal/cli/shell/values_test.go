@@ -7,7 +7,8 @@ import (
 
 func TestDurations(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"30s": 30 * time.Second, "1h30m": 90 * time.Minute, "30d": 30 * 24 * time.Hour, "0.5d": 12 * time.Hour, " 2d ": 48 * time.Hour,
+		"30s": 30 * time.Second, "1h30m": 90 * time.Minute, "30d": 30 * 24 * time.Hour, "0.5d": 12 * time.Hour,
+		" 2d ": 48 * time.Hour,
 	} {
 		var d Duration
 		if err := d.Set(text); err != nil || time.Duration(d) != want {

@@ -187,7 +187,8 @@ func reasonFor(
 ) text.Message {
 	if len(p.supervision.Seeds) == 0 {
 		if p.trust() == confirmed {
-			return reason("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none "+
+			return reason("it agrees best with held-out constraints (%.2f); %d constraints follow from "+
+				"others and none "+
 				"contradicts them, so all are taken as certain", taken.Agreement(), p.supervision.Checked)
 		}
 		return reason("its agreement with held-out constraints is %.2f, versus %.2f if they are ignored: "+

@@ -14,7 +14,8 @@ import (
 func TestAllMethodsDropped(t *testing.T) {
 	var all []constraint.Constraint
 	for i := range int32(30) {
-		all = append(all, constraint.Constraint{I: i, J: i + 2, Kind: constraint.MustLink}, constraint.Constraint{I: i, J: i + 1, Kind: constraint.CannotLink})
+		all = append(all, constraint.Constraint{I: i, J: i + 2, Kind: constraint.MustLink},
+			constraint.Constraint{I: i, J: i + 1, Kind: constraint.CannotLink})
 	}
 	set, err := constraint.NewSet(32, all, constraint.UnitWeight)
 	if err != nil {
@@ -34,7 +35,8 @@ func TestAllMethodsDropped(t *testing.T) {
 	if d.choice.Chosen != base.method() || len(d.choice.Tried) != 1 || len(d.notices) > 0 || len(d.suspects) > 0 {
 		t.Errorf("%+v", d)
 	}
-	if why := d.choice.Reason.String(); !strings.Contains(why, "every method that uses the constraints did clearly worse") {
+	if why := d.choice.Reason.String(); !strings.Contains(why,
+		"every method that uses the constraints did clearly worse") {
 		t.Errorf("the reason is %q", why)
 	}
 }

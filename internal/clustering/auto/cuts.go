@@ -43,7 +43,8 @@ func (f *fitter) openSpan(ctx context.Context, s *space) error {
 		whole[i] /= math.Sqrt(square)
 	}
 	found, err := f.spaces.leading(snapshot.Within(ctx, s.name.String()+" span"), s, c, [][]float64{whole}, count-1,
-		eigen.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts, Rough: count - f.p.spec.K, Scale: 1})
+		eigen.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts, Rough: count - f.p.spec.K,
+			Scale: 1})
 	if err != nil {
 		return err
 	}

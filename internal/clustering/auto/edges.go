@@ -21,7 +21,8 @@ func normalizedCut(g *dataset.Graph, labels []int32, k int) float64 {
 // loosestCluster returns the cluster that the largest share of its edge weight leaves.
 func loosestCluster(g *dataset.Graph, labels []int32, k int) int32 {
 	within, total := edgesOfClusters(g, labels, k)
-	loosest, least := int32(0), math.Inf(1)
+	loosest := int32(0)
+	least := math.Inf(1)
 	for c := range int32(k) {
 		if total[c] > 0 && within[c]/total[c] < least {
 			loosest, least = c, within[c]/total[c]
@@ -33,7 +34,8 @@ func loosestCluster(g *dataset.Graph, labels []int32, k int) int32 {
 // edgesOfClusters returns, for each cluster, the weight of the edges inside it and of all edges of its vertices.
 // Labels of -1 are ignored.
 func edgesOfClusters(g *dataset.Graph, labels []int32, k int) (within, total []float64) {
-	within, total = make([]float64, k), make([]float64, k)
+	within = make([]float64, k)
+	total = make([]float64, k)
 	for i, c := range labels {
 		if c < 0 {
 			continue
@@ -52,7 +54,8 @@ func edgesOfClusters(g *dataset.Graph, labels []int32, k int) (within, total []f
 // edgeShares returns, for every vertex, the share of its edge weight that leads out of its own cluster, and out of the
 // other cluster with the most of it. Loops do not count. Both are +Inf for a vertex without edges.
 func edgeShares(g *dataset.Graph, labels []int32, k int) (own, next []float64) {
-	own, next = make([]float64, g.N), make([]float64, g.N)
+	own = make([]float64, g.N)
+	next = make([]float64, g.N)
 	to := make([]float64, k)
 	for i := range g.N {
 		total := 0.0

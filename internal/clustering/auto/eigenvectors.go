@@ -158,7 +158,8 @@ func (c *contraction) entries(g *dataset.Graph) *eigen.Sparse {
 				}
 				if to := place[other]; to < from || to >= len(m.Column) || m.Column[to] != other {
 					place[other] = len(m.Column)
-					m.Column, m.Value = append(m.Column, other), append(m.Value, 0)
+					m.Column = append(m.Column, other)
+					m.Value = append(m.Value, 0)
 				}
 				m.Value[place[other]] += weights[at]
 			}
@@ -304,7 +305,8 @@ type sharedEigen struct {
 
 // NewShared returns a Shared for problems of at most maxK clusters.
 func NewShared(maxK int) *Shared {
-	return &Shared{maxK: maxK, graphs: map[clustering.Space]*dataset.Graph{}, eigen: map[clustering.Space]*sharedEigen{}}
+	return &Shared{maxK: maxK, graphs: map[clustering.Space]*dataset.Graph{},
+		eigen: map[clustering.Space]*sharedEigen{}}
 }
 
 // Share makes p reuse, and add to, the results of other problems. It must be called before Run.

@@ -59,7 +59,8 @@ func oddGraph(t *testing.T, rng *rand.Rand, n int) *dataset.Graph {
 	t.Helper()
 	var edges []dataset.Edge
 	for range rng.IntN(2) * rng.IntN(4*n) {
-		edges = append(edges, dataset.Edge{Source: int32(rng.IntN(n)), Target: int32(rng.IntN(n)), Weight: rng.Float64()})
+		edges = append(edges, dataset.Edge{Source: int32(rng.IntN(n)), Target: int32(rng.IntN(n)),
+			Weight: rng.Float64()})
 	}
 	g, err := dataset.NewGraph(n, edges)
 	if err != nil {
@@ -83,7 +84,10 @@ func mustLinks(t *testing.T, rng *rand.Rand, n, count int) *constraint.Set {
 
 // naiveContraction is H (P A P' less what joins vertices of one block) H, by its definition.
 func naiveContraction(a dense, keep []bool, components *constraint.Components) (dense, []int32) {
-	n, number, block, count := len(a), map[int32]int32{}, make([]int32, len(a)), 0
+	n := len(a)
+	number := map[int32]int32{}
+	block := make([]int32, len(a))
+	count := 0
 	for i := range n {
 		block[i] = -1
 		if keep[i] {
@@ -102,7 +106,8 @@ func naiveContraction(a dense, keep []bool, components *constraint.Components) (
 			}
 		}
 	}
-	degrees, mean := make([]float64, count), 0.0
+	degrees := make([]float64, count)
+	mean := 0.0
 	for i := range b {
 		for _, w := range b[i] {
 			degrees[i] += w
@@ -123,7 +128,9 @@ func TestContractionAgainstItsDefinition(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := clusteringtest.NewRand(seed)
 		n := 1 + rng.IntN(30)
-		g, keep, set := oddGraph(t, rng, n), make([]bool, n), mustLinks(t, rng, n, rng.IntN(n))
+		g := oddGraph(t, rng, n)
+		keep := make([]bool, n)
+		set := mustLinks(t, rng, n, rng.IntN(n))
 		for i := range keep {
 			keep[i] = rng.IntN(5) > 0
 		}
@@ -211,9 +218,12 @@ func sameMatrix(t *testing.T, what string, got, want dense, tolerance float64) {
 func TestEigenvectorsAgainstDenseOnes(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := clusteringtest.NewRand(seed)
-		n, k := 60+rng.IntN(60), 2+rng.IntN(3)
-		g, set := clusteringtest.RandomGraph(t, rng, n, k), mustLinks(t, rng, n, rng.IntN(15))
-		r, s := testSpaces(n, k), &space{graph: g, adjacency: denseOf(g)}
+		n := 60 + rng.IntN(60)
+		k := 2 + rng.IntN(3)
+		g := clusteringtest.RandomGraph(t, rng, n, k)
+		set := mustLinks(t, rng, n, rng.IntN(15))
+		r := testSpaces(n, k)
+		s := &space{graph: g, adjacency: denseOf(g)}
 		e, err := r.eigenvectors(t.Context(), s, set, nil, eigen.Options{Tolerance: 1e-12})
 		if err != nil {
 			t.Fatal(err)
@@ -242,14 +252,16 @@ func TestEigenvectorsAgainstDenseOnes(t *testing.T) {
 func TestSmallPiecesStayOut(t *testing.T) {
 	var edges []dataset.Edge
 	for i := range int32(40) {
-		edges = append(edges, dataset.Edge{Source: i, Target: (i + 1) % 40, Weight: 1}, dataset.Edge{Source: i, Target: (i + 7) % 40, Weight: 1})
+		edges = append(edges, dataset.Edge{Source: i, Target: (i + 1) % 40, Weight: 1},
+			dataset.Edge{Source: i, Target: (i + 7) % 40, Weight: 1})
 	}
 	g, err := dataset.NewGraph(43, append(edges, dataset.Edge{Source: 40, Target: 41, Weight: 1}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	none := mustLinks(t, clusteringtest.NewRand(1), 43, 0)
-	if keep, kept := testSpaces(43, 2).includedVertices(g, none); slices.Index(keep, false) != 40 || slices.Contains(keep[40:], true) || kept != 40 {
+	if keep, kept := testSpaces(43, 2).includedVertices(g, none); slices.Index(keep, false) != 40 ||
+		slices.Contains(keep[40:], true) || kept != 40 {
 		t.Errorf("two clusters: kept are %v", keep)
 	}
 	if keep, kept := testSpaces(43, 43).includedVertices(g, none); slices.Contains(keep, false) || kept != 43 {
@@ -261,7 +273,9 @@ func TestSmallPiecesStayOut(t *testing.T) {
 func TestPrincipalComponentsOfALinearKernel(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := clusteringtest.NewRand(seed)
-		n, d, k := 20+rng.IntN(40), 1+rng.IntN(6), 1+rng.IntN(4)
+		n := 20 + rng.IntN(40)
+		d := 1 + rng.IntN(6)
+		k := 1 + rng.IntN(4)
 		points := clusteringtest.Blobs(t, rng, n, d, max(2, k))
 		mean := make([]float64, d)
 		for i := range n {
@@ -269,7 +283,8 @@ func TestPrincipalComponentsOfALinearKernel(t *testing.T) {
 				mean[f] += v / float64(n)
 			}
 		}
-		linear, centeredRows := newDense(n), newDense(n)
+		linear := newDense(n)
+		centeredRows := newDense(n)
 		for i := range n {
 			for j := range n {
 				for f := range d {
@@ -303,9 +318,12 @@ func TestPrincipalComponentsOfALinearKernel(t *testing.T) {
 func TestNormalizedCutAgainstItsDefinition(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := clusteringtest.NewRand(seed)
-		n, k := 1+rng.IntN(30), 1+rng.IntN(5)
-		g, labels := oddGraph(t, rng, n), clusteringtest.RandomLabels(rng, n, k)
-		a, want := denseOf(g), 0.0
+		n := 1 + rng.IntN(30)
+		k := 1 + rng.IntN(5)
+		g := oddGraph(t, rng, n)
+		labels := clusteringtest.RandomLabels(rng, n, k)
+		a := denseOf(g)
+		want := 0.0
 		for c := range int32(k) {
 			inside, outside := 0.0, 0.0
 			for i := range n {

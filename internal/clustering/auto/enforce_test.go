@@ -24,7 +24,8 @@ func TestEnforceCountsOne(t *testing.T) {
 		constraints []constraint.Constraint
 		want        []string
 	}{
-		{[]constraint.Constraint{must(0, 1), must(1, 2), cannot(0, 2)}, []string{"1 of 4 labels was changed", "1 constraint cannot hold because seeds or other constraints contradict it: "}},
+		{[]constraint.Constraint{must(0, 1), must(1, 2), cannot(0, 2)}, []string{"1 of 4 labels was changed",
+			"1 constraint cannot hold because seeds or other constraints contradict it: "}},
 		{[]constraint.Constraint{cannot(0, 1), cannot(1, 2), cannot(0, 2)}, []string{"satisfies 1 cannot-link: "}},
 	} {
 		set, err := constraint.NewSet(4, c.constraints, constraint.UnitWeight)
@@ -47,7 +48,8 @@ func TestEnforceCountsOne(t *testing.T) {
 // whatever number the class has in the result.
 func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 	const n, k = 4, 3
-	set, err := constraint.NewSet(n, []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}, constraint.UnitWeight)
+	set, err := constraint.NewSet(n, []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}},
+		constraint.UnitWeight)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +59,12 @@ func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 	p.given = set
 	p.options.Enforce = EnforceAlways
 	p.supervision = heldout.New(set, seeds, k, p.folds, clusteringtest.NewRand(1))
-	scores := [][]float64{{0.6, 0.3, 0.1}, {0, 0.1, 0.9}, {0.9, 0, 0.1}, {0.1, 0.9, 0}} // classes 2, 0 and 1 are called 0, 1 and 2
-	labels, own, next, enforceable := []int32{0, 2, 0, 1}, make([]float64, n), make([]float64, n), p.enforceable()
+	// classes 2, 0 and 1 are called 0, 1 and 2
+	scores := [][]float64{{0.6, 0.3, 0.1}, {0, 0.1, 0.9}, {0.9, 0, 0.1}, {0.1, 0.9, 0}}
+	labels := []int32{0, 2, 0, 1}
+	own := make([]float64, n)
+	next := make([]float64, n)
+	enforceable := p.enforceable()
 	for i := range n {
 		copy(enforceable[int32(i)], scores[i])
 		own[i], next[i] = model.FromIdealScores(scores[i], int(labels[i]))
@@ -79,7 +85,8 @@ func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 	}
 	distance, other := model.FromIdealScores(scores[0], 2)
 	if result.Rows.Distance[0] != distance || result.Rows.Margin[0] != other-distance {
-		t.Errorf("distance %v and margin %v, want %v and %v", result.Rows.Distance[0], result.Rows.Margin[0], distance, other-distance)
+		t.Errorf("distance %v and margin %v, want %v and %v", result.Rows.Distance[0], result.Rows.Margin[0], distance,
+			other-distance)
 	}
 }
 

@@ -43,7 +43,9 @@ func (p *Problem) known(fold int) *discriminant.Known {
 		} else if p.supervision.Contradictions > 0 {
 			continue // contradictory constraints imply nothing
 		}
-		k.Rows, k.Classes, k.Weights = append(k.Rows, i), append(k.Classes, class), append(k.Weights, certainty)
+		k.Rows = append(k.Rows, i)
+		k.Classes = append(k.Classes, class)
+		k.Weights = append(k.Weights, certainty)
 	}
 	if countDistinct(k.Classes) < 2 {
 		return nil
@@ -66,7 +68,9 @@ func (p *Problem) allClassesKnown() bool {
 func classesOf(set *constraint.Set, k int) map[int32]int32 {
 	components := set.Components()
 	order := choose.All[int32](components.Count())
-	slices.SortStableFunc(order, func(a, b int32) int { return len(components.Members(b)) - len(components.Members(a)) })
+	slices.SortStableFunc(order, func(a, b int32) int {
+		return len(components.Members(b)) - len(components.Members(a))
+	})
 	var chosen []int32
 	for _, c := range order {
 		if len(chosen) == k {
@@ -128,7 +132,9 @@ func numbersBySeeds(k int, labels []int32, seeds []heldout.Seed) []int32 {
 		common[[2]int32{labels[s.Point], s.Label}]++
 	}
 	numbers := clustering.MatchGreedily(k, common)
-	unused := slices.DeleteFunc(choose.All[int32](k), func(number int32) bool { return slices.Contains(numbers, number) })
+	unused := slices.DeleteFunc(choose.All[int32](k), func(number int32) bool {
+		return slices.Contains(numbers, number)
+	})
 	for cluster, number := range numbers {
 		if number < 0 {
 			numbers[cluster], unused = unused[0], unused[1:]

@@ -75,7 +75,8 @@ func (ss *spaces) cutLevels(
 	var runs []clustering.Labeling
 	bestValue := math.Inf(-1)
 	try := func(from string) error {
-		found, err := multilevel.Cluster(snapshot.Within(ctx, from), g, options, ss.p.spec.Random(clustering.StreamLevels))
+		found, err := multilevel.Cluster(snapshot.Within(ctx, from), g, options,
+			ss.p.spec.Random(clustering.StreamLevels))
 		if err != nil {
 			return err
 		}
@@ -114,7 +115,8 @@ func (ss *spaces) cutLevels(
 // cluster.
 func (ss *spaces) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
 	keep, _ := ss.includedVertices(s.graph, set)
-	matrix, total := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: make([]float64, ss.p.n)}, 0.0
+	matrix := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: make([]float64, ss.p.n)}
+	total := 0.0
 	for i := range matrix.Mass {
 		_, weights := s.graph.Row(i)
 		for _, w := range weights {
@@ -132,7 +134,8 @@ func (ss *spaces) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
 		}
 	}
 	for _, pair := range set.Pairs() {
-		weight := inRange(pair.Weight, (matrix.Mass[pair.I]+matrix.Mass[pair.J])/2*softWeight*float64(ss.p.spec.K)/total)
+		weight := inRange(pair.Weight,
+			(matrix.Mass[pair.I]+matrix.Mass[pair.J])/2*softWeight*float64(ss.p.spec.K)/total)
 		if pair.Kind == constraint.CannotLink {
 			weight = -weight
 			matrix.Apart = append(matrix.Apart, [2]int32{pair.I, pair.J})

@@ -67,7 +67,8 @@ func (ss *spaces) findMixture(
 // mixtureAnswer converts a mixture fitted in the given units to an answer, whose history is the cost after each
 // iteration.
 func (ss *spaces) mixtureAnswer(found *mixture.Found, units *dataset.Units) *answer {
-	means, k := found.Mixture.Means(), len(found.Mixture.Shares())
+	means := found.Mixture.Means()
+	k := len(found.Mixture.Shares())
 	d := len(means) / k
 	result := &clustering.Result{
 		Labels:        found.Labels,

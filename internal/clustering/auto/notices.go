@@ -85,8 +85,9 @@ func findSuspects(
 ) ([]clustering.Notice, []clustering.Suspect) {
 	var notices []clustering.Notice
 	if agreement < nearChance {
-		notices = append(notices, notice("NEAR_CHANCE", "the best method has an agreement of %.2f with the held-out %s, "+
-			"where 0 is chance: the data says little about the classes that they come from", agreement, p.noun()))
+		notices = append(notices,
+			notice("NEAR_CHANCE", "the best method has an agreement of %.2f with the held-out %s, "+
+				"where 0 is chance: the data says little about the classes that they come from", agreement, p.noun()))
 	}
 	if agreement < goodAgreement {
 		return notices, nil

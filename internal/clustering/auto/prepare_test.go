@@ -16,7 +16,8 @@ func TestWeightsThatOverflowAreRefused(t *testing.T) {
 		weight  float64
 		refused bool
 	}{{1e307, false}, {1e308, true}} {
-		g, err := dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: test.weight}, {Source: 1, Target: 2, Weight: test.weight}})
+		g, err := dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: test.weight},
+			{Source: 1, Target: 2, Weight: test.weight}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +29,8 @@ func TestWeightsThatOverflowAreRefused(t *testing.T) {
 			continue
 		}
 		var invalid *fault.Error
-		if invalid, _ = err.(*fault.Error); invalid == nil || invalid.Reason != "BAD_WEIGHT" || !strings.Contains(invalid.Error(), "divide all of them") {
+		if invalid, _ = err.(*fault.Error); invalid == nil || invalid.Reason != "BAD_WEIGHT" ||
+			!strings.Contains(invalid.Error(), "divide all of them") {
 			t.Errorf("weight %g: %v", test.weight, err)
 		}
 	}
@@ -45,9 +47,10 @@ func TestPlannedSearchesAreLimitedByThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Prepare(g, clustering.Spec{K: 10, Algorithm: &Options{}, Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
-		{I: 0, J: 1, Kind: constraint.MustLink}, {I: 0, J: 199, Kind: constraint.CannotLink},
-	}}})
+	p, err := Prepare(g, clustering.Spec{K: 10, Algorithm: &Options{},
+		Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
+			{I: 0, J: 1, Kind: constraint.MustLink}, {I: 0, J: 199, Kind: constraint.CannotLink},
+		}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,9 @@ func sharpColumn(g *dataset.Graph, data dataset.Dataset) int {
 	values := make([]int32, points.N) // the number of each row's value
 	for f := 0; f < points.D; f++ {
 		to, words := f+1, false
-		if at := slices.IndexFunc(points.Categorical, func(c dataset.Categorical) bool { return c.From == f }); at >= 0 {
+		if at := slices.IndexFunc(points.Categorical, func(c dataset.Categorical) bool {
+			return c.From == f
+		}); at >= 0 {
 			to, words = points.Categorical[at].To, true
 		}
 		if counts := number(points, f, to, words, values); follows(g, values, counts) {

@@ -59,7 +59,8 @@ func TestSharpColumns(t *testing.T) {
 		}
 	}
 	words := table(5, func(v []float64) { normal(v[:2]); v[2+rng.IntN(3)] = 1.5 })
-	ofWords := &dataset.Points{N: n, D: 5, Values: make([]float64, len(words.Values)), Categorical: []dataset.Categorical{{From: 2, To: 5}}}
+	ofWords := &dataset.Points{N: n, D: 5, Values: make([]float64, len(words.Values)),
+		Categorical: []dataset.Categorical{{From: 2, To: 5}}}
 	for at, v := range words.Values {
 		if ofWords.Values[at] = v; at%5 >= 2 && v > 0 {
 			ofWords.Values[at] = 1 // as they are given; neighbors are found in units
@@ -69,18 +70,22 @@ func TestSharpColumns(t *testing.T) {
 		found, data *dataset.Points
 		want        int
 	}{
-		"numbers":           {found: table(3, normal), want: -1},
-		"a flag beside two": {found: table(3, func(v []float64) { normal(v[:2]); v[2] = 4 * float64(rng.IntN(2)) }), want: 2},
-		"a flag among many": {found: table(20, func(v []float64) { normal(v[:19]); v[19] = float64(rng.IntN(2)) }), want: -1},
+		"numbers": {found: table(3, normal), want: -1},
+		"a flag beside two": {found: table(3, func(v []float64) { normal(v[:2]); v[2] = 4 * float64(rng.IntN(2)) }),
+			want: 2},
+		"a flag among many": {found: table(20, func(v []float64) { normal(v[:19]); v[19] = float64(rng.IntN(2)) }),
+			want: -1},
 		"a flag with filled gaps": {found: table(3, func(v []float64) {
 			normal(v[:2])
 			if v[2] = 4 * float64(rng.IntN(2)); rng.IntN(20) == 0 {
 				v[2] = 4 * rng.Float64()
 			}
 		}), want: 2},
-		"a column of one":    {found: table(3, func(v []float64) { normal(v[:2]); v[2] = 7 }), want: -1},
-		"many values, apart": {found: table(2, func(v []float64) { v[0], v[1] = rng.NormFloat64(), 100*float64(rng.IntN(20)) }), want: -1},
-		"three words":        {found: words, data: ofWords, want: 2},
+		"a column of one": {found: table(3, func(v []float64) { normal(v[:2]); v[2] = 7 }), want: -1},
+		"many values, apart": {found: table(2, func(v []float64) {
+			v[0], v[1] = rng.NormFloat64(), 100*float64(rng.IntN(20))
+		}), want: -1},
+		"three words": {found: words, data: ofWords, want: 2},
 	} {
 		if c.data == nil {
 			c.data = c.found

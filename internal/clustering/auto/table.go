@@ -97,7 +97,8 @@ func (p *Problem) findRegime() regime {
 	switch {
 	case len(p.supervision.TrainingConstraints(heldout.None)) == 0:
 		return unguided
-	case must == 0 || cannot == 0: // few seeds may leave a single one in each fold, so that there is no pair to hold out
+	case must == 0 || cannot == 0:
+		// few seeds may leave a single one in each fold, so that there is no pair to hold out
 		return oneKind
 	case must+cannot < heldout.EnoughPairs:
 		return few

@@ -39,7 +39,8 @@ type whitening struct {
 func newWhitening(units *dataset.Units, rows *dataset.Points, components *constraint.Components) (*whitening, error) {
 	d, count, trace := rows.D, 0, 0.0
 	v := eigen.Columns(d, d)
-	mean, difference := make([]float64, d), make([]float64, d)
+	mean := make([]float64, d)
+	difference := make([]float64, d)
 	for c := range int32(components.Count()) {
 		members := components.Members(c)
 		if len(members) < 2 {

@@ -46,7 +46,9 @@ func TestWhitening(t *testing.T) {
 	product.Mul(w.factor, w.factor.T())
 
 	var v [d][d]float64
-	groups, count, trace := [][]int{{0, 1, 2}, {5, 9}}, 3, 0.0
+	groups := [][]int{{0, 1, 2}, {5, 9}}
+	count := 3
+	trace := 0.0
 	for f := range d {
 		for g := range d {
 			for _, group := range groups {

@@ -71,7 +71,8 @@ func (r Request) conflict(given []string) *Refusal {
 		}
 	}
 	goes := names(given, func(option string) string {
-		return fmt.Sprintf("%s applies to %s", r.shown(option), text.Or(names(r.accepting([]string{option}), func(a Algorithm) string { return a.Name })))
+		return fmt.Sprintf("%s applies to %s", r.shown(option),
+			text.Or(names(r.accepting([]string{option}), func(a Algorithm) string { return a.Name })))
 	})
 	return r.refuse(Algorithm{}, notApplicable, given[len(given)-1], "no algorithm takes %s together: %s",
 		strings.Join(names(given, r.shown), " and "), strings.Join(goes, ", "))

@@ -44,7 +44,8 @@ func TestChooseAlgorithm(t *testing.T) {
 	} {
 		chosen, because, err := request(c.text).ChooseAlgorithm()
 		if err != nil || chosen.Name != c.want || strings.Join(because, " ") != c.because {
-			t.Errorf("%s: %s because of %v, %v; want %s because of %s", c.text, chosen.Name, because, err, c.want, c.because)
+			t.Errorf("%s: %s because of %v, %v; want %s because of %s", c.text, chosen.Name, because, err,
+				c.want, c.because)
 		}
 	}
 }
@@ -78,10 +79,13 @@ func TestTheChosenAlgorithmPassesTheCheck(t *testing.T) {
 
 func TestNoAlgorithmTakesAll(t *testing.T) {
 	for _, c := range []struct{ text, field, says string }{
-		{"- points k=2 rho=1 restarts=3 geometry=spherical", "geometry", "no algorithm takes rho and geometry together: rho applies to kernel-kmeans, spectral, "},
-		{"- points k=2 seeds=s.csv metric=full constraints=c.csv", "metric", "no algorithm takes seeds and metric together: "},
+		{"- points k=2 rho=1 restarts=3 geometry=spherical", "geometry",
+			"no algorithm takes rho and geometry together: rho applies to kernel-kmeans, spectral, "},
+		{"- points k=2 seeds=s.csv metric=full constraints=c.csv", "metric",
+			"no algorithm takes seeds and metric together: "},
 		{"- points k=2 inference=bp beta=1 rho=1", "beta", "no algorithm takes inference and beta together: "},
-		{"- points k=2 init=neighborhoods objective=ratio-cut", "init", "no algorithm takes objective and init neighborhoods together: "},
+		{"- points k=2 init=neighborhoods objective=ratio-cut", "init",
+			"no algorithm takes objective and init neighborhoods together: "},
 	} {
 		chosen, _, err := request(c.text).ChooseAlgorithm()
 		refusal, is := errors.AsType[*Refusal](err)

@@ -89,11 +89,13 @@ const notApplicable = "OPTION_DOES_NOT_APPLY"
 func (r Request) Check() error {
 	a, known := FindAlgorithm(r.Algorithm)
 	if !known {
-		return r.refuse(a, "BAD_ALGORITHM", "algorithm", "{algorithm} %s is unknown; use %s", r.Algorithm, text.Or(algorithmNames()))
+		return r.refuse(a, "BAD_ALGORITHM", "algorithm", "{algorithm} %s is unknown; use %s", r.Algorithm,
+			text.Or(algorithmNames()))
 	}
 	clustered := r.clustered()
 	for _, check := range []func(Algorithm) *Refusal{
-		r.checkScope, r.checkData, r.checkNeighbors, clustered.checkStorage, clustered.checkKernel, clustered.checkStart, clustered.checkRules,
+		r.checkScope, r.checkData, r.checkNeighbors, clustered.checkStorage, clustered.checkKernel,
+		clustered.checkStart, clustered.checkRules,
 	} {
 		if refusal := check(a); refusal != nil {
 			return refusal
@@ -125,9 +127,11 @@ func (r Request) checkScope(a Algorithm) *Refusal {
 				return r.refuse(a, badReason(o.Name), o.Name, "{%s} is %s; %v", o.Name, value, err)
 			}
 		case implied == "":
-			return r.refuse(a, notApplicable, o.Name, "{%s} does not apply to %s, only to %s", o.Name, a.Name, text.Or(algorithmsTaking(o.Name)))
+			return r.refuse(a, notApplicable, o.Name, "{%s} does not apply to %s, only to %s", o.Name, a.Name,
+				text.Or(algorithmsTaking(o.Name)))
 		case value != implied:
-			return r.refuse(a, notApplicable, o.Name, "{%s} %s does not apply to %s, where it is always %s; it applies to %s",
+			return r.refuse(a, notApplicable, o.Name,
+				"{%s} %s does not apply to %s, where it is always %s; it applies to %s",
 				o.Name, value, a.Name, implied, text.Or(algorithmsTaking(o.Name)))
 		}
 	}
@@ -148,7 +152,8 @@ func (r Request) implied(a Algorithm, option string) string {
 		}
 		return "euclidean"
 	case option == "geometry" && a.Takes("distortion"):
-		return map[string]string{"": "euclidean", "euclidean": "euclidean", "cosine": "spherical"}[r.Values["distortion"]]
+		return map[string]string{"": "euclidean", "euclidean": "euclidean",
+			"cosine": "spherical"}[r.Values["distortion"]]
 	}
 	return a.Implied[option]
 }

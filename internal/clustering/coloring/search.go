@@ -192,7 +192,8 @@ func (s *searcher) colorAfter(v, tried int32) int32 {
 			best = c
 		}
 	}
-	if unused != None && (tried == None || s.cheaper(v, tried, unused)) && (best == None || s.cheaper(v, unused, best)) {
+	if unused != None && (tried == None || s.cheaper(v, tried, unused)) &&
+		(best == None || s.cheaper(v, unused, best)) {
 		return unused
 	}
 	return best
@@ -275,7 +276,8 @@ func newTally(g *Graph) *tally {
 		t.start[v+1] = t.start[v] + min(g.k, len(us)+1)
 	}
 	size := t.start[len(g.neighbors)]
-	t.colors, t.counts = make([]int32, size), make([]int32, size)
+	t.colors = make([]int32, size)
+	t.counts = make([]int32, size)
 	return t
 }
 

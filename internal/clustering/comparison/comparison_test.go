@@ -35,7 +35,9 @@ func job(t testing.TB, truth []int32, k, pairs int, a clustering.Algorithm) clus
 	}
 	spec := clustering.Spec{K: k, Supervision: clustering.Supervision{Constraints: constraints}, Algorithm: a}
 	if _, cuts := a.(*spectral.Options); !cuts {
-		spec.Choose, spec.Supervision.EntailSmall, spec.MaxIterations = true, true, clustering.DefaultMaxIterations
+		spec.Choose = true
+		spec.Supervision.EntailSmall = true
+		spec.MaxIterations = clustering.DefaultMaxIterations
 	}
 	return spec
 }
@@ -66,7 +68,8 @@ func TestTheDefaultIsBetter(t *testing.T) {
 	}, 2) {
 		spec := job(t, truth, 2, 60, a)
 		got := said(t, data, spec, 1)
-		if !strings.HasPrefix(got, "DEFAULT_IS_BETTER: of 60 held-out pairs, the default got 60 right and "+a.Name()+" ") {
+		if !strings.HasPrefix(got,
+			"DEFAULT_IS_BETTER: of 60 held-out pairs, the default got 60 right and "+a.Name()+" ") {
 			t.Errorf("%s: %q", a.Name(), got)
 		}
 		if again := said(t, data, spec, 3); again != got {
@@ -77,7 +80,8 @@ func TestTheDefaultIsBetter(t *testing.T) {
 
 func TestTheDefaultIsBetterBySeeds(t *testing.T) {
 	data, truth := circles(t, 300)
-	spec := clustering.Spec{K: 2, MaxIterations: 100, Choose: true, Algorithm: &kmeans.Options{Algorithm: kmeans.SeededKmeans}}
+	spec := clustering.Spec{K: 2, MaxIterations: 100, Choose: true,
+		Algorithm: &kmeans.Options{Algorithm: kmeans.SeededKmeans}}
 	for i := range int32(40) {
 		spec.Supervision.Seeds = append(spec.Supervision.Seeds, constraint.Seed{Index: 7 * i, Label: truth[7*i]})
 	}
@@ -99,7 +103,8 @@ func TestTheNamedAlgorithmIsGood(t *testing.T) {
 	}{
 		"gaussians":        {blobs, job(t, truth, 4, 60, &kmeans.Options{Algorithm: kmeans.PCKmeans})},
 		"circles, by cuts": {around, job(t, classes, 2, 60, &spectral.Options{Algorithm: spectral.Constrained})},
-		"noise":            {around, job(t, clusteringtest.RandomLabels(clusteringtest.NewRand(4), 200, 2), 2, 80, &kmeans.Options{Algorithm: kmeans.PCKmeans})},
+		"noise": {around, job(t, clusteringtest.RandomLabels(clusteringtest.NewRand(4), 200, 2), 2, 80,
+			&kmeans.Options{Algorithm: kmeans.PCKmeans})},
 	} {
 		if got := said(t, c.data, c.spec, 2); got != "" {
 			t.Errorf("%s: %q", name, got)
@@ -123,15 +128,16 @@ func TestNothingToCompare(t *testing.T) {
 		data dataset.Dataset
 		spec clustering.Spec
 	}{
-		"few pairs":            {data, job(t, truth, 2, 49, pc)},
-		"few pairs, twice":     {data, twice},
-		"one kind":             {data, oneKind},
-		"no supervision":       {data, job(t, truth, 2, 0, pc)},
-		"many pairs":           {data, job(t, truth, 2, 1001, pc)},
-		"many points":          {large, job(t, classes, 2, 100, pc)},
-		"many clusters":        {data, job(t, truth, 50, 100, pc)},
-		"the default":          {data, job(t, truth, 2, 100, &auto.Options{})},
-		"beliefs":              {data, job(t, truth, 2, 100, &spectral.Options{Algorithm: spectral.Constrained, Beliefs: []constraint.Belief{{I: 0, J: 1, Value: 1}}})},
+		"few pairs":        {data, job(t, truth, 2, 49, pc)},
+		"few pairs, twice": {data, twice},
+		"one kind":         {data, oneKind},
+		"no supervision":   {data, job(t, truth, 2, 0, pc)},
+		"many pairs":       {data, job(t, truth, 2, 1001, pc)},
+		"many points":      {large, job(t, classes, 2, 100, pc)},
+		"many clusters":    {data, job(t, truth, 50, 100, pc)},
+		"the default":      {data, job(t, truth, 2, 100, &auto.Options{})},
+		"beliefs": {data, job(t, truth, 2, 100, &spectral.Options{Algorithm: spectral.Constrained,
+			Beliefs: []constraint.Belief{{I: 0, J: 1, Value: 1}}})},
 		"constrained-spectral": {large, job(t, classes, 2, 100, &spectral.Options{Algorithm: spectral.Constrained})},
 	} {
 		if New(c.data, c.spec) != nil {
@@ -175,7 +181,8 @@ func TestSpecOfAFold(t *testing.T) {
 				}
 			}
 		}
-		constraints, seeds = constraints+len(shown.Supervision.Constraints), seeds+len(shown.Supervision.Seeds)
+		constraints += len(shown.Supervision.Constraints)
+		seeds += len(shown.Supervision.Seeds)
 	}
 	if constraints != 2*len(spec.Supervision.Constraints) || seeds != 2*len(spec.Supervision.Seeds) {
 		t.Errorf("%d constraints and %d seeds are shown in two of three folds", constraints, seeds)

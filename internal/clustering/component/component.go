@@ -31,7 +31,8 @@ func Find(g *dataset.Graph, together *constraint.Components, least float64) Piec
 			continue
 		}
 		number := int32(p.Count())
-		p.Size, p.Bound = append(p.Size, 0), append(p.Bound, false)
+		p.Size = append(p.Size, 0)
+		p.Bound = append(p.Bound, false)
 		visit := func(v int32) {
 			if p.Piece[v] < 0 {
 				p.Piece[v] = number

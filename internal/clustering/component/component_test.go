@@ -43,7 +43,8 @@ func TestFind(t *testing.T) {
 	if want := []bool{false, true, false, true, false}; !slices.Equal(p.Bound, want) {
 		t.Errorf("bound %v, want %v", p.Bound, want)
 	}
-	set := setOf(t, 8, constraint.Constraint{I: 7, J: 3, Kind: constraint.MustLink}, constraint.Constraint{I: 5, J: 6, Kind: constraint.MustLink})
+	set := setOf(t, 8, constraint.Constraint{I: 7, J: 3, Kind: constraint.MustLink}, constraint.Constraint{I: 5, J: 6,
+		Kind: constraint.MustLink})
 	p = Find(g, set.Components(), 0)
 	if want := []int32{0, 1, 2, 3, 1, 1, 1, 3}; !slices.Equal(p.Piece, want) {
 		t.Errorf("pieces with must-links %v, want %v", p.Piece, want)
@@ -67,7 +68,8 @@ func TestFindByRepeatedMerging(t *testing.T) {
 			edges = append(edges, [2]int32{int32(rng.IntN(n)), int32(rng.IntN(n))})
 		}
 		for range rng.IntN(6) {
-			constraints = append(constraints, constraint.Constraint{I: int32(rng.IntN(n)), J: int32(rng.IntN(n)), Kind: constraint.MustLink})
+			constraints = append(constraints, constraint.Constraint{I: int32(rng.IntN(n)), J: int32(rng.IntN(n)),
+				Kind: constraint.MustLink})
 		}
 		set := setOf(t, n, constraints...)
 		p := Find(graphOf(t, n, edges...), set.Components(), 0)
@@ -143,7 +145,8 @@ func TestAttach(t *testing.T) {
 		{"by neighbors, else to the largest", g, nil, []int32{1, 2, 2}},
 		{"without a graph", nil, nil, []int32{2, 2, 2}},
 		{"a piece follows its must-links", g, []constraint.Constraint{must(8, 0)}, []int32{1, 0, 0}},
-		{"also through points that have no label yet", nil, []constraint.Constraint{must(7, 8), must(6, 8), must(6, 1)}, []int32{1, 1, 1}},
+		{"also through points that have no label yet", nil, []constraint.Constraint{must(7, 8), must(6, 8), must(6, 1)},
+			[]int32{1, 1, 1}},
 		{"and avoids its cannot-links", g, []constraint.Constraint{cannot(7, 3)}, []int32{1, 1, 1}},
 		{"one against another", nil, []constraint.Constraint{cannot(6, 7), cannot(6, 8)}, []int32{2, 1, 1}},
 	}

@@ -94,7 +94,8 @@ func Choose(ctx context.Context, points *dataset.Points, classes []int32, trust 
 		try(linear, matrix)
 	}
 	for _, function := range []kernel.Function{kernel.Gaussian, kernel.Laplacian} {
-		bestWidth, matrixOfBest := Rule{Error: math.Inf(1)}, (*mat.SymDense)(nil)
+		bestWidth := Rule{Error: math.Inf(1)}
+		matrixOfBest := (*mat.SymDense)(nil)
 		for _, width := range widths {
 			if err := ctx.Err(); err != nil {
 				return Rule{}, err
@@ -167,7 +168,8 @@ func (r Rule) matrix(points *dataset.Points) (*mat.SymDense, error) {
 func solve(
 	matrix *mat.SymDense, classes []int32, trust []float64, k int, penalty float64,
 ) (factor *mat.Cholesky, a *mat.Dense, ok bool) {
-	m, sums := len(classes), classWeights(classes, trust, k)
+	m := len(classes)
+	sums := classWeights(classes, trust, k)
 	system := mat.NewSymDense(m, nil)
 	system.CopySym(matrix)
 	for i := range m {
@@ -197,7 +199,8 @@ func leaveOneOut(matrix *mat.SymDense, classes []int32, trust []float64, k int, 
 		return math.Inf(1)
 	}
 	diagonal := inverseDiagonal(factor)
-	squares, totals := make([]float64, k), make([]float64, k)
+	squares := make([]float64, k)
+	totals := make([]float64, k)
 	for i := range classes {
 		square := 0.0
 		for _, a := range coefficients.RawRowView(i) {

@@ -17,7 +17,8 @@ import (
 
 // classes are points of k normal distributions with the given centers apart, and who belongs where.
 func classes(rng *rand.Rand, n, d, k int, apart float64) (*dataset.Points, []int32) {
-	p, of := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}, make([]int32, n)
+	p := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}
+	of := make([]int32, n)
 	for i := range n {
 		of[i] = int32(i % k)
 		for f := range d {
@@ -59,20 +60,23 @@ func score(r Rule, known *dataset.Points, coefficients []float64, k int, x []flo
 func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		m, k := rapid.IntRange(6, 20).Draw(t, "points"), rapid.IntRange(2, 3).Draw(t, "classes")
+		m := rapid.IntRange(6, 20).Draw(t, "points")
+		k := rapid.IntRange(2, 3).Draw(t, "classes")
 		points, of := classes(rng, m, 3, k, 2)
 		trust := ones(m)
 		for i := range trust {
 			trust[i] = 0.5 + rng.Float64()/2
 		}
 		for _, r := range []Rule{
-			{Function: kernel.Polynomial, Gamma: 0.3, Penalty: 0.1}, {Function: kernel.Gaussian, Rho: 2, Penalty: 0.5}, {Function: kernel.Laplacian, Rho: 1, Penalty: 0.01},
+			{Function: kernel.Polynomial, Gamma: 0.3, Penalty: 0.1}, {Function: kernel.Gaussian, Rho: 2, Penalty: 0.5},
+			{Function: kernel.Laplacian, Rho: 1, Penalty: 0.01},
 		} {
 			matrix, err := r.matrix(points)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, want := leaveOneOut(matrix, of, trust, k, r.Penalty), refits(t, r, matrix, of, trust, k)
+			got := leaveOneOut(matrix, of, trust, k, r.Penalty)
+			want := refits(t, r, matrix, of, trust, k)
 			if math.Abs(got-want) > 1e-6*max(1, want) {
 				t.Fatalf("%v: %v, not %v", r, got, want)
 			}

@@ -20,7 +20,8 @@ func TestForecastOfASteadySolver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		factor := rapid.Float64Range(0.1, 0.9).Draw(t, "factor")
 		steps := rapid.IntRange(minSteps, 60).Draw(t, "steps")
-		f, residual := &forecast{tolerance: 1e-8, products: math.MaxInt32}, 1.0
+		f := &forecast{tolerance: 1e-8, products: math.MaxInt32}
+		residual := 1.0
 		for at := range steps {
 			if residual *= factor; residual <= f.tolerance {
 				return

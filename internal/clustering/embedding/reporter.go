@@ -26,7 +26,8 @@ func (r *Reporter) SolverOptions(tolerance float64) eigen.Options {
 		}
 		r.steps++
 		step := clustering.SolverStep{
-			Step: r.steps, Products: p.Products, Residual: p.Residual, Tolerance: p.Tolerance, Converged: p.Converged, Wanted: p.Wanted,
+			Step: r.steps, Products: p.Products, Residual: p.Residual, Tolerance: p.Tolerance, Converged: p.Converged,
+			Wanted: p.Wanted,
 		}
 		if left, known := r.forecast.next(p.Residual, p.Products); known {
 			step.StepsLeft = &left

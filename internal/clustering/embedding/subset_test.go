@@ -48,7 +48,8 @@ func TestSubset(t *testing.T) {
 		}
 	}
 	none := NewSubset([]bool{true, true})
-	if found, err := none.Cluster(t.Context(), []float64{1, 2}, 1, clustering.Spec{K: 1}); err != nil || !slices.Equal(found.Labels, []int32{-1, -1}) {
+	if found, err := none.Cluster(t.Context(), []float64{1, 2}, 1, clustering.Spec{K: 1}); err != nil ||
+		!slices.Equal(found.Labels, []int32{-1, -1}) {
 		t.Errorf("none: %v, %v", found.Labels, err)
 	}
 	if all := NewSubset(make([]bool, 3)); !all.All() || all.Size(3) != 3 || all.Row(2) != 2 || all.Left(1) {

@@ -24,7 +24,8 @@ func cannot(i, j int32) constraint.Constraint {
 
 func unknown(n int) []int32 { return slices.Repeat([]int32{enforce.None}, n) }
 
-func apply(t interface{ Fatal(args ...any) }, k int, labels, fixed []int32, prices []float64, constraints []constraint.Constraint) enforce.Result {
+func apply(t interface{ Fatal(args ...any) }, k int, labels, fixed []int32, prices []float64,
+	constraints []constraint.Constraint) enforce.Result {
 	result, err := enforce.Apply(context.Background(), k, labels, fixed, prices, constraints)
 	if err != nil {
 		t.Fatal(err)
@@ -129,9 +130,12 @@ func violated(labels []int32, c constraint.Constraint) bool {
 // about keep their labels.
 func TestWhatCanHoldHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, k := rapid.IntRange(2, 60).Draw(t, "rows"), rapid.IntRange(2, 5).Draw(t, "clusters")
+		n := rapid.IntRange(2, 60).Draw(t, "rows")
+		k := rapid.IntRange(2, 5).Draw(t, "clusters")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		truth, labels, fixed := make([]int32, n), make([]int32, n), unknown(n)
+		truth := make([]int32, n)
+		labels := make([]int32, n)
+		fixed := unknown(n)
 		for i := range n {
 			truth[i], labels[i] = rng.Int32N(int32(k)), rng.Int32N(int32(k))
 			if rng.IntN(4) == 0 {
@@ -144,7 +148,8 @@ func TestWhatCanHoldHolds(t *testing.T) {
 		var all []constraint.Constraint
 		concerned := make([]bool, n)
 		for range rapid.IntRange(0, 2*n).Draw(t, "constraints") {
-			i, j := rng.Int32N(int32(n)), rng.Int32N(int32(n))
+			i := rng.Int32N(int32(n))
+			j := rng.Int32N(int32(n))
 			if i == j {
 				continue
 			}
@@ -188,7 +193,8 @@ func TestWhatCanHoldHolds(t *testing.T) {
 // all be where their links hold.
 func TestARowWithoutAClusterDoesNotPreventOthers(t *testing.T) {
 	const none, a, b, y = 3, 4, 5, 6
-	labels, fixed := []int32{0, 1, 2, 0, 0, 0, 2}, unknown(7)
+	labels := []int32{0, 1, 2, 0, 0, 0, 2}
+	fixed := unknown(7)
 	copy(fixed, labels[:3])
 	got := apply(t, 3, labels, fixed, nil, []constraint.Constraint{
 		cannot(none, 0), cannot(none, 1), cannot(none, 2),
@@ -206,16 +212,20 @@ func TestEachConnectedPartIsSatisfiedIfItCanBe(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
 		n := k + 3 + rng.IntN(4)
-		labels, fixed, part := make([]int32, n), unknown(n), make([]int, n)
+		labels := make([]int32, n)
+		fixed := unknown(n)
+		part := make([]int, n)
 		for i := range n {
-			labels[i], part[i] = rng.Int32N(k), i
+			labels[i] = rng.Int32N(k)
+			part[i] = i
 			if i < k { // a row of every cluster is known
 				labels[i], fixed[i] = int32(i), int32(i)
 			}
 		}
 		var all []constraint.Constraint
 		for range 2 * n {
-			i, j := rng.Int32N(int32(n)), rng.Int32N(int32(n))
+			i := rng.Int32N(int32(n))
+			j := rng.Int32N(int32(n))
 			if i == j || fixed[i] != enforce.None && fixed[j] != enforce.None {
 				continue
 			}
@@ -273,12 +283,14 @@ func TestFewLabelsChange(t *testing.T) {
 		{"satisfied", []constraint.Constraint{must(0, 1), cannot(0, 3)}, 0},
 		{"a row joins", []constraint.Constraint{must(0, 1), must(1, 3)}, 1},
 		{"a row leaves", []constraint.Constraint{cannot(0, 1)}, 1},
-		{"a chain trades", []constraint.Constraint{cannot(0, 1), cannot(0, 3), cannot(0, 6), cannot(1, 4), cannot(1, 7)}, 2},
+		{"a chain trades", []constraint.Constraint{cannot(0, 1), cannot(0, 3), cannot(0, 6), cannot(1, 4),
+			cannot(1, 7)}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := apply(t, 3, labels, unknown(9), nil, test.given)
 			if got.Changed != test.changed || len(got.Unsatisfied) > 0 {
-				t.Errorf("%d rows changed, not %d; unsatisfied %v; labels %v", got.Changed, test.changed, got.Unsatisfied, got.Labels)
+				t.Errorf("%d rows changed, not %d; unsatisfied %v; labels %v", got.Changed, test.changed,
+					got.Unsatisfied, got.Labels)
 			}
 		})
 	}
@@ -287,7 +299,8 @@ func TestFewLabelsChange(t *testing.T) {
 func TestContradictionsAreReported(t *testing.T) {
 	fixed := unknown(4)
 	fixed[0], fixed[1], fixed[2] = 0, 1, 0
-	got := apply(t, 2, []int32{0, 1, 0, 1}, fixed, nil, []constraint.Constraint{must(0, 1), cannot(0, 2), must(0, 3), cannot(2, 3), must(2, 0)})
+	got := apply(t, 2, []int32{0, 1, 0, 1}, fixed, nil, []constraint.Constraint{must(0, 1), cannot(0, 2), must(0, 3),
+		cannot(2, 3), must(2, 0)})
 	want := []constraint.Constraint{must(0, 1), cannot(0, 2), cannot(2, 3)}
 	if !slices.Equal(got.Contradicted, want) || !slices.Equal(got.Labels, []int32{0, 1, 0, 0}) {
 		t.Errorf("contradicted %v, labels %v", got.Contradicted, got.Labels)

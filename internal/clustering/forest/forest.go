@@ -35,7 +35,8 @@ const leaf int32 = -1
 
 // Fit grows trees on points of known class, 0 to k-1. The weights of points count in the impurity of a node. Every tree
 // has a generator of its own, so the forest does not depend on the number of threads.
-func Fit(ctx context.Context, points *dataset.Points, classes []int32, weights []float64, k, trees int, rng *rand.Rand, threads int) (*Forest, error) {
+func Fit(ctx context.Context, points *dataset.Points, classes []int32, weights []float64, k, trees int, rng *rand.Rand,
+	threads int) (*Forest, error) {
 	generators := make([]*rand.Rand, trees)
 	for t := range generators {
 		generators[t] = rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
@@ -143,7 +144,8 @@ type grower struct {
 func newGrower(points *dataset.Points, classes []int32, weights []float64, k int, rng *rand.Rand) *grower {
 	return &grower{
 		points: points, classes: classes, weights: weights, rng: rng, tried: max(1, int(math.Sqrt(float64(points.D)))),
-		rows: choose.All[int32](points.N), columns: choose.All[int32](points.D), total: make([]float64, k), left: make([]float64, k),
+		rows: choose.All[int32](points.N), columns: choose.All[int32](points.D), total: make([]float64, k),
+		left: make([]float64, k),
 	}
 }
 
@@ -186,7 +188,8 @@ func (g *grower) split(rows []int32) (column int32, threshold float64, found boo
 		other := drawn + g.rng.IntN(len(g.columns)-drawn)
 		g.columns[drawn], g.columns[other] = g.columns[other], g.columns[drawn]
 		c := g.columns[drawn]
-		low, high := math.Inf(1), math.Inf(-1)
+		low := math.Inf(1)
+		high := math.Inf(-1)
 		for _, row := range rows {
 			v := g.points.Row(int(row))[c]
 			low, high = min(low, v), max(high, v)
@@ -219,7 +222,8 @@ func (g *grower) purity(rows []int32, column int32, threshold float64) float64 {
 	for c, w := range g.left {
 		rest := g.total[c] - w
 		leftSum, leftSquares = leftSum+w, leftSquares+float64(w*w)
-		rightSum, rightSquares = rightSum+rest, rightSquares+float64(rest*rest)
+		rightSum += rest
+		rightSquares += float64(rest * rest)
 	}
 	return leftSquares/leftSum + rightSquares/rightSum
 }

@@ -16,9 +16,12 @@ func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
 // drawn returns points with few distinct values, so that some coincide, their classes and their weights.
 func drawn(t *rapid.T) (points *dataset.Points, classes []int32, weights []float64, k int) {
-	n, d := rapid.IntRange(1, 30).Draw(t, "points"), rapid.IntRange(1, 5).Draw(t, "columns")
+	n := rapid.IntRange(1, 30).Draw(t, "points")
+	d := rapid.IntRange(1, 5).Draw(t, "columns")
 	k = rapid.IntRange(1, 4).Draw(t, "classes")
-	points = &dataset.Points{N: n, D: d, Values: rapid.SliceOfN(rapid.Map(rapid.IntRange(-3, 3), func(v int) float64 { return float64(v) }), n*d, n*d).Draw(t, "values")}
+	points = &dataset.Points{N: n, D: d,
+		Values: rapid.SliceOfN(rapid.Map(rapid.IntRange(-3, 3), func(v int) float64 { return float64(v) }), n*d,
+			n*d).Draw(t, "values")}
 	classes = rapid.SliceOfN(rapid.Int32Range(0, int32(k-1)), n, n).Draw(t, "of")
 	weights = rapid.SliceOfN(rapid.Float64Range(0.1, 1), n, n).Draw(t, "weights")
 	return points, classes, weights, k
@@ -67,7 +70,8 @@ func TestValuesAreTheForest(t *testing.T) {
 			t.Fatalf("on 3 threads it is another forest: %v", err)
 		}
 		again, err := New(k, points.D, f.Values())
-		if err != nil || !slices.Equal(f.nodes, again.nodes) || !slices.Equal(f.roots, again.roots) || f.Trees() != 7 || f.Nodes() != len(f.Values())/ValueColumns {
+		if err != nil || !slices.Equal(f.nodes, again.nodes) || !slices.Equal(f.roots, again.roots) || f.Trees() != 7 ||
+			f.Nodes() != len(f.Values())/ValueColumns {
 			t.Fatalf("%+v comes back as %+v, %v", f, again, err)
 		}
 	})
@@ -76,8 +80,10 @@ func TestValuesAreTheForest(t *testing.T) {
 // The trees are those of the columns in other units: thresholds are drawn relative to the values of a node.
 func TestUnitsDoNotMatter(t *testing.T) {
 	rng := newRand(3)
-	points, scaled := &dataset.Points{N: 60, D: 3, Values: make([]float64, 180)}, &dataset.Points{N: 60, D: 3, Values: make([]float64, 180)}
-	classes, weights := make([]int32, 60), slices.Repeat([]float64{1}, 60)
+	points := &dataset.Points{N: 60, D: 3, Values: make([]float64, 180)}
+	scaled := &dataset.Points{N: 60, D: 3, Values: make([]float64, 180)}
+	classes := make([]int32, 60)
+	weights := slices.Repeat([]float64{1}, 60)
 	for i := range points.Values {
 		points.Values[i] = rng.NormFloat64()
 		scaled.Values[i] = points.Values[i] * []float64{1, 1024, 1. / 4096}[i%3] // exact
@@ -91,7 +97,8 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := make([]float64, 3), make([]float64, 3)
+	a := make([]float64, 3)
+	b := make([]float64, 3)
 	for range 200 {
 		x := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
 		one.Score(x, a)
@@ -114,7 +121,8 @@ func TestScoresOfOneColumnAreLinear(t *testing.T) {
 	for _, x := range []float64{1, 2, 2.5, 3, 3.75, 4, 9} {
 		f.Score([]float64{x}, scores)
 		want := min(max((x-2)/2, 0), 1)
-		if deviation := 4 * math.Sqrt(want*(1-want)/4000); math.Abs(scores[1]-want) > deviation || math.Abs(scores[0]+scores[1]-1) > 1e-12 {
+		if deviation := 4 * math.Sqrt(want*(1-want)/4000); math.Abs(scores[1]-want) > deviation ||
+			math.Abs(scores[0]+scores[1]-1) > 1e-12 {
 			t.Errorf("the scores of %v are %v; want %.3f", x, scores, want)
 		}
 	}

@@ -71,7 +71,8 @@ func (s *Supervision) Advantage(correct, other []bool) float64 {
 		a, b := own, others
 		a.add(key[0], key[1], -1)
 		b.add(key[0], key[2], -1)
-		differences, sizes = append(differences, a.agreement()-b.agreement()), append(sizes, float64(cells[key]))
+		differences = append(differences, a.agreement()-b.agreement())
+		sizes = append(sizes, float64(cells[key]))
 	}
 	return standardErrors(own.agreement()-others.agreement(), float64(len(s.Pairs)), differences, sizes)
 }

@@ -40,13 +40,15 @@ func naiveAdvantage(held []Pair, right, other []bool) float64 {
 func TestAdvantageIsAJackknife(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		held := make([]Pair, rapid.IntRange(2, 60).Draw(t, "pairs"))
-		right, other := make([]bool, len(held)), make([]bool, len(held))
+		right := make([]bool, len(held))
+		other := make([]bool, len(held))
 		for at := range held {
 			held[at].Must = rapid.Bool().Draw(t, "must")
 			right[at], other[at] = rapid.Bool().Draw(t, "right"), rapid.Bool().Draw(t, "other")
 		}
 		s := &Supervision{Pairs: held}
-		got, want := s.Advantage(right, other), naiveAdvantage(held, right, other)
+		got := s.Advantage(right, other)
+		want := naiveAdvantage(held, right, other)
 		if math.Abs(got-want) > 1e-6*max(1, math.Abs(want)) {
 			t.Fatalf("%v, not %v", got, want)
 		}
@@ -60,7 +62,8 @@ func TestAdvantageIsAJackknife(t *testing.T) {
 func TestAgreementIsAnARI(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 20).Draw(t, "points")
-		labels, classes := make([]int32, n), make([]int32, n)
+		labels := make([]int32, n)
+		classes := make([]int32, n)
 		for i := range n {
 			labels[i], classes[i] = rapid.Int32Range(0, 3).Draw(t, "label"), rapid.Int32Range(0, 3).Draw(t, "class")
 		}

@@ -89,7 +89,8 @@ func (s *Supervision) holdOutSeeds(fold int) {
 	for _, at := range own {
 		partners := min(others, max(1, maxSeedPairs/len(own)))
 		for number := range partners {
-			a, b := s.Seeds[at], s.Seeds[(at+1+number*others/partners)%len(s.Seeds)]
+			a := s.Seeds[at]
+			b := s.Seeds[(at+1+number*others/partners)%len(s.Seeds)]
 			s.Pairs = append(s.Pairs, Pair{a.Point, b.Point, a.Label == b.Label, fold})
 		}
 	}
@@ -165,12 +166,14 @@ func (s *Supervision) FirstFolds(folds int) (*Supervision, []int) {
 		if pair.Fold >= folds {
 			continue
 		}
-		first.Pairs, places = append(first.Pairs, pair), append(places, i)
+		first.Pairs = append(first.Pairs, pair)
+		places = append(places, i)
 	}
 	first.Constraints, first.fold = nil, nil
 	for i, c := range s.Constraints {
 		if s.fold[i] < folds {
-			first.Constraints, first.fold = append(first.Constraints, c), append(first.fold, s.fold[i])
+			first.Constraints = append(first.Constraints, c)
+			first.fold = append(first.fold, s.fold[i])
 		}
 	}
 	return &first, places

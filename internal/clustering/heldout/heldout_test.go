@@ -9,7 +9,8 @@ import (
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
-func supervise(t *testing.T, n, k, folds int, constraints []constraint.Constraint, seeds []constraint.Seed) *Supervision {
+func supervise(t *testing.T, n, k, folds int, constraints []constraint.Constraint,
+	seeds []constraint.Seed) *Supervision {
 	t.Helper()
 	set, err := constraint.NewSet(n, constraints, constraint.UnitWeight)
 	if err != nil {
@@ -34,7 +35,8 @@ func TestFoldsOfConstraints(t *testing.T) {
 		t.Fatalf("%d are shown and %d held out of %d", len(all), len(s.Pairs), set.Len())
 	}
 	for fold := range folds {
-		shown, sizes := s.TrainingConstraints(fold), 0
+		shown := s.TrainingConstraints(fold)
+		sizes := 0
 		for _, pair := range s.Pairs {
 			is := func(c constraint.Constraint) bool {
 				return c.I == pair.I && c.J == pair.J && (c.Kind == constraint.MustLink) == pair.Must
@@ -71,7 +73,8 @@ func TestListingTwiceIsNoEvidence(t *testing.T) {
 	if s := supervise(t, 80, 3, 3, constraints, nil); s.Checked != 0 || s.Contradictions != 0 {
 		t.Errorf("%d checked, %d contradict", s.Checked, s.Contradictions)
 	}
-	constraints = append(constraints, clusteringtest.MustLink(1, 2), clusteringtest.MustLink(0, 3), clusteringtest.CannotLink(1, 3))
+	constraints = append(constraints, clusteringtest.MustLink(1, 2), clusteringtest.MustLink(0, 3),
+		clusteringtest.CannotLink(1, 3))
 	if s := supervise(t, 80, 3, 3, constraints, nil); s.Checked != 2 || s.Contradictions != 1 {
 		t.Errorf("%d checked, %d contradict; want 2 and 1", s.Checked, s.Contradictions)
 	}
@@ -90,7 +93,8 @@ func someSeeds(rng *rand.Rand, n, k, count int) (seeds []constraint.Seed, truth 
 func TestFoldsOfSeeds(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := clusteringtest.NewRand(seed)
-		n, k := 10+rng.IntN(40), 1+rng.IntN(5)
+		n := 10 + rng.IntN(40)
+		k := 1 + rng.IntN(5)
 		seeds, truth := someSeeds(rng, n, k, 1+rng.IntN(n))
 		s := supervise(t, n, k, 3, nil, seeds)
 		foldOf, pairs := map[int32]int{}, map[[2]int32]bool{}
@@ -102,7 +106,8 @@ func TestFoldsOfSeeds(t *testing.T) {
 		}
 		for _, pair := range s.Pairs {
 			key := [2]int32{pair.I, pair.J}
-			if _, seeded := foldOf[pair.J]; pair.I == pair.J || pairs[key] || foldOf[pair.I] != pair.Fold || !seeded || pair.Must != (truth[pair.I] == truth[pair.J]) {
+			if _, seeded := foldOf[pair.J]; pair.I == pair.J || pairs[key] || foldOf[pair.I] != pair.Fold || !seeded ||
+				pair.Must != (truth[pair.I] == truth[pair.J]) {
 				t.Errorf("seed %d: %+v, with points of the folds %d and %d", seed, pair, foldOf[pair.I], foldOf[pair.J])
 			}
 			pairs[key] = true
@@ -117,10 +122,14 @@ func TestFoldsOfSeeds(t *testing.T) {
 			}
 			for i, a := range foldOf {
 				for j, b := range foldOf {
-					of, other := set.Components().Of(i), set.Components().Of(j)
+					of := set.Components().Of(i)
+					other := set.Components().Of(j)
 					switch {
 					case a == without:
-						if len(set.Components().Members(of)) > 1 || slices.ContainsFunc(set.Pairs(), func(p constraint.Pair) bool { return p.I == i || p.J == i }) {
+						if len(set.Components().Members(of)) > 1 ||
+							slices.ContainsFunc(set.Pairs(), func(p constraint.Pair) bool {
+								return p.I == i || p.J == i
+							}) {
 							t.Errorf("seed %d: point %d of fold %d is shown", seed, i, a)
 						}
 					case b == without || i == j:
@@ -139,7 +148,8 @@ func TestFoldsOfSeeds(t *testing.T) {
 // A seed with probabilities counts as its most likely label, as much as that is likely.
 func TestUncertainSeeds(t *testing.T) {
 	s := supervise(t, 10, 3, 3, nil, []constraint.Seed{
-		{Index: 4, Label: 0, Probability: 0.2}, {Index: 4, Label: 2, Probability: 0.6}, {Index: 7, Label: 2}, {Index: 1, Label: 1, Probability: 0.5}, {Index: 1, Label: 0, Probability: 0.5},
+		{Index: 4, Label: 0, Probability: 0.2}, {Index: 4, Label: 2, Probability: 0.6}, {Index: 7, Label: 2},
+		{Index: 1, Label: 1, Probability: 0.5}, {Index: 1, Label: 0, Probability: 0.5},
 	})
 	want := []constraint.Constraint{
 		{I: 1, J: 4, Kind: constraint.CannotLink, Weight: 0.75, Weighted: true},

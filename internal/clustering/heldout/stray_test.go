@@ -34,7 +34,8 @@ func TestStrayMustLinks(t *testing.T) {
 				t.Errorf("seed %d: only %d of %d constraints are between separated clusters", seed, among, m)
 			}
 			if share := float64(stray) / float64(among); share < wrong-0.04 || share > wrong+0.04 {
-				t.Errorf("seed %d: %d of %d must-links are stray, but %g of the constraints are wrong", seed, stray, among, wrong)
+				t.Errorf("seed %d: %d of %d must-links are stray, but %g of the constraints are wrong", seed,
+					stray, among, wrong)
 			}
 		}
 	}
@@ -44,7 +45,8 @@ func TestStrayMustLinks(t *testing.T) {
 func someConstraints(rng *rand.Rand, truth []int32, m int, wrong float64) []constraint.Constraint {
 	var list []constraint.Constraint
 	for len(list) < m {
-		i, j := rng.Int32N(int32(len(truth))), rng.Int32N(int32(len(truth)))
+		i := rng.Int32N(int32(len(truth)))
+		j := rng.Int32N(int32(len(truth)))
 		if i == j {
 			continue
 		}

@@ -17,7 +17,8 @@ type assignment struct {
 }
 
 func (l assignment) clone() assignment {
-	return assignment{slices.Clone(l.labels), slices.Clone(l.counts), slices.Clone(l.weightUnits), slices.Clone(l.selfUnits)}
+	return assignment{slices.Clone(l.labels), slices.Clone(l.counts), slices.Clone(l.weightUnits),
+		slices.Clone(l.selfUnits)}
 }
 
 // newAssignment returns an assignment with the given self-affinities. It does not keep labels.

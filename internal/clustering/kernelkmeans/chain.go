@@ -39,7 +39,8 @@ func (m *method) findChain() (moves []labeling.Move, value float64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	c, best := m.newChain(points, block, m.assignment.clone()), 0
+	c := m.newChain(points, block, m.assignment.clone())
+	best := 0
 	for len(c.moves) < m.p.chainLength() && c.step() {
 		if now := m.value(c.at); now < value {
 			best, value = len(c.moves), now
@@ -53,7 +54,9 @@ func (m *method) findChain() (moves []labeling.Move, value float64, err error) {
 func candidates(gains []float64, labels []int32, count int) []int32 {
 	var points []int32
 	keepBest := func() {
-		slices.SortFunc(points, func(i, j int32) int { return cmp.Or(cmp.Compare(gains[j], gains[i]), cmp.Compare(i, j)) })
+		slices.SortFunc(points, func(i, j int32) int {
+			return cmp.Or(cmp.Compare(gains[j], gains[i]), cmp.Compare(i, j))
+		})
 		points = points[:count]
 	}
 	limit := math.Inf(-1) // points that do not gain more cannot be among the best
@@ -77,7 +80,8 @@ func candidates(gains []float64, labels []int32, count int) []int32 {
 func (s *Setup) newChain(points []int32, block []float64, at assignment) *chain {
 	k := s.p.spec.K
 	c := &chain{
-		Setup: s, points: points, at: at, block: block, shares: kernel.Shares{Weight: make([]float64, k), Share: make([]float64, k)},
+		Setup: s, points: points, at: at, block: block,
+		shares:  kernel.Shares{Weight: make([]float64, k), Share: make([]float64, k)},
 		leaving: make([]float64, len(points)), joining: make([]float64, len(points)), to: make([]int32, len(points)),
 	}
 	for cluster := range int32(k) {
@@ -93,7 +97,8 @@ func (s *Setup) newChain(points []int32, block []float64, at assignment) *chain 
 func (c *chain) setShare(cluster int32) {
 	if c.at.counts[cluster] > 0 {
 		weight := c.weightGrid.Value(c.at.weightUnits[cluster])
-		c.shares.Weight[cluster], c.shares.Share[cluster] = weight, c.p.Matrix.Grid.Value(c.at.selfUnits[cluster])/weight
+		c.shares.Weight[cluster], c.shares.Share[cluster] = weight,
+			c.p.Matrix.Grid.Value(c.at.selfUnits[cluster])/weight
 	}
 }
 
@@ -121,7 +126,8 @@ func (c *chain) setLeaving(r int) {
 
 // findJoining compares all clusters.
 func (c *chain) findJoining(r int) {
-	c.joining[r], c.to[r] = math.Inf(-1), -1
+	c.joining[r] = math.Inf(-1)
+	c.to[r] = -1
 	for d := range int32(c.p.spec.K) {
 		c.compareJoining(r, d)
 	}
@@ -141,7 +147,8 @@ func (c *chain) compareJoining(r int, d int32) {
 
 // step makes the best move; ties go to the lowest point. It returns false if there is none.
 func (c *chain) step() bool {
-	best, row := math.Inf(-1), -1
+	best := math.Inf(-1)
+	row := -1
 	for r, joining := range c.joining {
 		if gain := joining - c.leaving[r]; gain > best {
 			best, row = gain, r

@@ -48,8 +48,10 @@ func TestCorrectConstraintsDoNoHarm(t *testing.T) {
 // By its own objective no answer is worse than the labels that are found without constraints, the answer is the best
 // labeling that the run came by, and neither depends on how many restarts go side by side.
 func TestChosenAnswers(t *testing.T) {
-	rose, n := false, testscale.Count(50, 100)
-	for _, seed := range testscale.Some([]uint64{0, 1, 2, 4, 5, 3, 8, 6, 7}, 3) { // one of each kind of data, with few and many constraints
+	rose := false
+	n := testscale.Count(50, 100)
+	// one of each kind of data, with few and many constraints
+	for _, seed := range testscale.Some([]uint64{0, 1, 2, 4, 5, 3, 8, 6, 7}, 3) {
 		rng := clusteringtest.NewRand(seed)
 		var data dataset.Dataset = clusteringtest.Blobs(t, rng, n, 3, 4)
 		if seed%3 == 1 {
@@ -135,7 +137,8 @@ func TestLeastMerge(t *testing.T) {
 			}
 			return f.value(l)
 		}
-		whole, want := value(labels), math.Inf(1)
+		whole := value(labels)
+		want := math.Inf(1)
 		for c := range int32(k) {
 			for d := range c {
 				merged := make([]int32, len(labels))
@@ -157,7 +160,8 @@ func TestLeastMerge(t *testing.T) {
 func TestTheUnitOfWeights(t *testing.T) {
 	rng := clusteringtest.NewRand(2)
 	graph := clusteringtest.RandomGraph(t, rng, 60, 3)
-	constraints := []constraint.Constraint{{I: 0, J: 3, Kind: constraint.MustLink}, {I: 1, J: 4, Kind: constraint.MustLink, Weight: 3, Weighted: true}}
+	constraints := []constraint.Constraint{{I: 0, J: 3, Kind: constraint.MustLink},
+		{I: 1, J: 4, Kind: constraint.MustLink, Weight: 3, Weighted: true}}
 	problem, err := Prepare(graph, chosen(3, constraints))
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +193,8 @@ func TestStartsOfRestarts(t *testing.T) {
 	points := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 60, 2, 2)
 	link := []constraint.Constraint{{I: 0, J: 2, Kind: constraint.MustLink}}
 	seeds := []constraint.Seed{{Index: 0, Label: 0}, {Index: 1, Label: 1}}
-	const free, spectral, random, plus = clustering.StartLabels, clustering.StartSpectral, clustering.StartRandom, clustering.StartKmeansPlusPlus
+	const free, spectral, random, plus = clustering.StartLabels, clustering.StartSpectral, clustering.StartRandom,
+		clustering.StartKmeansPlusPlus
 	for name, c := range map[string]struct {
 		change   func(*clustering.Spec)
 		restarts int
@@ -200,10 +205,13 @@ func TestStartsOfRestarts(t *testing.T) {
 			func(s *clustering.Spec) { s.Supervision.Constraints = nil }, 10,
 			[]clustering.Start{spectral, random, plus, random},
 		},
-		"named":    {func(s *clustering.Spec) { s.Initialization.Start = plus }, 10, []clustering.Start{plus, plus}},
-		"seeds":    {func(s *clustering.Spec) { s.Supervision.Seeds = seeds }, 1, []clustering.Start{clustering.StartSeeds}},
+		"named": {func(s *clustering.Spec) { s.Initialization.Start = plus }, 10, []clustering.Start{plus, plus}},
+		"seeds": {func(s *clustering.Spec) { s.Supervision.Seeds = seeds }, 1,
+			[]clustering.Start{clustering.StartSeeds}},
 		"spectral": {func(s *clustering.Spec) { s.Initialization.Start = spectral }, 1, []clustering.Start{spectral}},
-		"paper":    {func(s *clustering.Spec) { s.Choose = false }, 1, []clustering.Start{clustering.StartFarthestFirst}},
+		"paper": {func(s *clustering.Spec) {
+			s.Choose = false
+		}, 1, []clustering.Start{clustering.StartFarthestFirst}},
 	} {
 		spec := chosen(2, link)
 		c.change(&spec)
@@ -259,8 +267,10 @@ func TestStartsOnGraphs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(p.plan.starts, c.starts) || p.Runs() != c.runs || p.StartsSpectral() != (c.start == clustering.StartSpectral) {
-			t.Errorf("%d restarts of %v: starts %v in %d runs, want %v in %d", c.restarts, c.start, p.plan.starts, p.Runs(), c.starts, c.runs)
+		if !slices.Equal(p.plan.starts, c.starts) || p.Runs() != c.runs ||
+			p.StartsSpectral() != (c.start == clustering.StartSpectral) {
+			t.Errorf("%d restarts of %v: starts %v in %d runs, want %v in %d", c.restarts, c.start, p.plan.starts,
+				p.Runs(), c.starts, c.runs)
 		}
 	}
 }

@@ -131,9 +131,11 @@ func isolatedNotice(m kernel.MatrixSpec, isolated []bool) clustering.Notice {
 	if m.Rho > 0 {
 		remedy = fmt.Sprintf("; a kernel wider than rho = %.4g may connect them", m.Rho)
 	}
-	message := append(text.Message{text.Plain("%d of %d %s %s no affinity to any other (", len(which), len(isolated), what, have)}, text.FirstParts(which, 10)...)
+	message := append(text.Message{text.Plain("%d of %d %s %s no affinity to any other (", len(which), len(isolated),
+		what, have)}, text.FirstParts(which, 10)...)
 	return clustering.NewNotice("ISOLATED_VERTICES", append(message,
-		text.Plain("): each is assigned to the cluster of its seed, else to that of most of its must-linked points, else to the largest%s", remedy))...)
+		text.Plain("): each is assigned to the cluster of its seed, else to that of most of its must-linked points, "+
+			"else to the largest%s", remedy))...)
 }
 
 // AddEdges adds edges to the affinity and to its degrees.

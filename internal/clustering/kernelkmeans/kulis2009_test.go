@@ -46,7 +46,8 @@ func cases(t testing.TB, seed uint64) map[string]struct {
 	add := func(name string, data dataset.Dataset, o Options) {
 		for _, constraints := range []int{0, 25} {
 			spec := clustering.Spec{K: k, Seed: seed, MaxIterations: 50, Algorithm: &o,
-				Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, n, k, constraints)},
+				Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, n,
+					k, constraints)},
 				Initialization: clustering.Initialization{
 					Start: clustering.StartLabels, Labels: clusteringtest.RandomLabels(rng, n, k),
 				}}
@@ -86,7 +87,8 @@ func TestStepsEqualNaiveReference(t *testing.T) {
 				r.fill()
 				for _, entry := range result.History {
 					if want := r.objective(); math.Abs(entry.Objective-want) > 1e-6*(1+math.Abs(want)) {
-						t.Fatalf("iteration %d: objective %.12g, reference %.12g", entry.Iteration, entry.Objective, want)
+						t.Fatalf("iteration %d: objective %.12g, reference %.12g", entry.Iteration,
+							entry.Objective, want)
 					}
 					if entry.Iteration < result.Iterations {
 						r.step()
@@ -107,9 +109,10 @@ func TestLinearKernelIsPlainKmeans(t *testing.T) {
 	points := clusteringtest.Blobs(t, rng, 150, 3, 4)
 	labels := clusteringtest.RandomLabels(rng, 150, 4)
 	for iterations := range 12 {
-		result := solve(t, points, clustering.Spec{K: 4, MaxIterations: iterations, Initialization: clustering.Initialization{
-			Start: clustering.StartLabels, Labels: labels,
-		},
+		result := solve(t, points, clustering.Spec{K: 4, MaxIterations: iterations,
+			Initialization: clustering.Initialization{
+				Start: clustering.StartLabels, Labels: labels,
+			},
 			Algorithm: &Options{Function: kernel.Linear}})
 		want, cost := plainKmeans(points, labels, 4, result.Iterations)
 		if !slices.Equal(result.Labels, want) {
@@ -124,7 +127,8 @@ func TestLinearKernelIsPlainKmeans(t *testing.T) {
 func plainKmeans(points *dataset.Points, start []int32, k, iterations int) ([]int32, float64) {
 	labels := slices.Clone(start)
 	means := func() [][]float64 {
-		sums, counts := make([][]float64, k), make([]float64, k)
+		sums := make([][]float64, k)
+		counts := make([]float64, k)
 		for c := range sums {
 			sums[c] = make([]float64, points.D)
 		}
@@ -160,7 +164,8 @@ func plainKmeans(points *dataset.Points, start []int32, k, iterations int) ([]in
 			labels[i] = best
 		}
 	}
-	cost, centers := 0.0, means()
+	cost := 0.0
+	centers := means()
 	for i, c := range labels {
 		cost += distance(i, centers[c])
 	}
@@ -192,7 +197,8 @@ func TestObjectivesEqualPaperFormsAndTraces(t *testing.T) {
 
 // printedObjective evaluates the sums of links and penalties as the paper writes them.
 func printedObjective(data dataset.Dataset, spec clustering.Spec, labels []int32) float64 {
-	o, n := optionsOf(spec), data.Rows()
+	o := optionsOf(spec)
+	n := data.Rows()
 	plain := spec
 	plain.Supervision.Constraints = nil
 	options := *o
@@ -206,8 +212,11 @@ func printedObjective(data dataset.Dataset, spec clustering.Spec, labels []int32
 		options.Objective = ObjectiveRatioAssociation
 	}
 	affinity := newReference(data, plain, o.Rho).m
-	size, degree := make([]float64, spec.K), make([]float64, spec.K)
-	within, cut, spread := make([]float64, spec.K), make([]float64, spec.K), 0.0
+	size := make([]float64, spec.K)
+	degree := make([]float64, spec.K)
+	within := make([]float64, spec.K)
+	cut := make([]float64, spec.K)
+	spread := 0.0
 	for i := range n {
 		c := labels[i]
 		size[c]++

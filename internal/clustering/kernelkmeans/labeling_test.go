@@ -22,11 +22,13 @@ func TestPlainObjectiveIsThatOfTheGraphAlone(t *testing.T) {
 					c.spec.Initialization.Labels[i] = int32(i % 2)
 				}
 				if len(c.spec.Supervision.Constraints) > 0 {
-					c.spec.Supervision.Constraints = append(c.spec.Supervision.Constraints, clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(2, 4))
+					c.spec.Supervision.Constraints = append(c.spec.Supervision.Constraints,
+						clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(2, 4))
 				}
 			}
 			result := solve(t, c.data, c.spec)
-			isGraph := c.data.Kind() == dataset.KindGraph && o.Objective == ObjectiveDefault || o.Objective > ObjectiveKernelKmeans
+			isGraph := c.data.Kind() == dataset.KindGraph && o.Objective == ObjectiveDefault ||
+				o.Objective > ObjectiveKernelKmeans
 			if isGraph != (result.Kernel.PlainObjective != nil) {
 				t.Fatalf("%s: a plain objective %v", name, result.Kernel.PlainObjective)
 			}
@@ -40,7 +42,8 @@ func TestPlainObjectiveIsThatOfTheGraphAlone(t *testing.T) {
 			}
 			same := math.Float64bits(*result.Kernel.PlainObjective) == math.Float64bits(result.Objective)
 			if len(c.spec.Supervision.Constraints) == 0 && !same {
-				t.Errorf("%s, seed %d: %v without constraints, the objective is %v", name, seed, *result.Kernel.PlainObjective, result.Objective)
+				t.Errorf("%s, seed %d: %v without constraints, the objective is %v", name, seed,
+					*result.Kernel.PlainObjective, result.Objective)
 			}
 			if !same {
 				differ++

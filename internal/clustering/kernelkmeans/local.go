@@ -24,7 +24,8 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 	}
 	var rows kernel.RowFetcher
 	if given, isKernel := data.(*dataset.Kernel); isKernel {
-		data, rows = nil, kernel.GivenRows(given)
+		data = nil
+		rows = kernel.GivenRows(given)
 	}
 	source, err := kernel.NewSource(p.Matrix, data, rows)
 	if err != nil {

@@ -36,7 +36,9 @@ func (m *method) Labels() []int32 { return m.attached(m.answer().labels) }
 
 func (m *method) FillResult(r *clustering.Result) {
 	answer := m.answer()
-	r.Kernel.Sigma, r.Objective, r.Kernel.PlainObjective = m.p.FromUnit(m.sigma), m.objective(answer), m.plainObjective(answer)
+	r.Kernel.Sigma = m.p.FromUnit(m.sigma)
+	r.Objective = m.objective(answer)
+	r.Kernel.PlainObjective = m.plainObjective(answer)
 	if m.p.unconstrained != nil && m.Value() > m.unconstrainedValue {
 		r.BehindUnconstrained = math.Abs(r.Objective - m.unconstrainedReported)
 	}
@@ -156,7 +158,8 @@ func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Repor
 	m.sigma = shift
 	return clustering.Report{Shift: &clustering.ShiftChange{
 		Iteration: m.iteration, Sigma: m.p.FromUnit(shift),
-		Reason: fmt.Sprintf("%s after iteration %d: the step was undone and the kernel shifted to be positive semidefinite", why, m.iteration),
+		Reason: fmt.Sprintf("%s after iteration %d: the step was undone and the kernel shifted to be positive "+
+			"semidefinite", why, m.iteration),
 	}}, nil
 }
 

@@ -46,8 +46,9 @@ func NewOptions(r catalog.Request) *Options {
 	o := &Options{
 		Objective: catalog.Named(r.Values["objective"], ObjectiveNormalizedCut),
 		Function:  kernel.FunctionNamed(r.Values["kernel"]),
-		Rho:       r.NumberOr("rho", 0), Gamma: r.Number("gamma"), Coef0: r.Number("coef0"), Degree: int(r.WholeOr("degree", 0)),
-		Sigma: r.NumberOr("sigma", 0), SigmaAuto: r.Is("sigma", "auto"),
+		Rho:       r.NumberOr("rho", 0), Gamma: r.Number("gamma"), Coef0: r.Number("coef0"),
+		Degree: int(r.WholeOr("degree", 0)),
+		Sigma:  r.NumberOr("sigma", 0), SigmaAuto: r.Is("sigma", "auto"),
 		OnRise:      catalog.Named(r.Values["on-rise"], RiseIgnore),
 		Landmarks:   int(r.WholeOr("landmarks", 0)),
 		LocalSearch: int(r.WholeOr("local-search", 0)),
@@ -76,15 +77,19 @@ func (o *Options) field(option string) string { return clustering.Field(o, optio
 func (o *Options) Validate(rows int, spec clustering.Spec) error {
 	for at, s := range spec.Supervision.Seeds {
 		if s.Probability != 0 && o.MatrixOf == "" {
-			return fault.Invalid("OPTION_DOES_NOT_APPLY", "seed %d has a probability, which only auto, seeded-kmeans, constrained-kmeans and constrained-spectral understand", at).OnField("spec.supervision.seeds")
+			return fault.Invalid("OPTION_DOES_NOT_APPLY",
+				"seed %d has a probability, which only auto, seeded-kmeans, constrained-kmeans and "+
+					"constrained-spectral understand", at).OnField("spec.supervision.seeds")
 		}
 	}
 	if len(o.Weights) > 0 && len(o.Weights) != rows {
-		return fault.Invalid("BAD_WEIGHT", "there are %d point weights for %d rows", len(o.Weights), rows).OnField(o.field("weights"))
+		return fault.Invalid("BAD_WEIGHT", "there are %d point weights for %d rows", len(o.Weights), rows).OnField(
+			o.field("weights"))
 	}
 	for i, a := range o.Weights {
 		if !(a > 0) || math.IsInf(a, 0) {
-			return fault.Invalid("BAD_WEIGHT", "point %d has weight %v; weights must be positive and finite", i, a).OnField(o.field("weights"))
+			return fault.Invalid("BAD_WEIGHT", "point %d has weight %v; weights must be positive and finite", i,
+				a).OnField(o.field("weights"))
 		}
 	}
 	return nil
@@ -96,7 +101,8 @@ func (o *Options) OnPart(_ int, rows []int32) clustering.Algorithm {
 		return o
 	}
 	part := *o
-	part.Weights, part.Landmarks = choose.At(o.Weights, rows), min(o.Landmarks, len(rows))
+	part.Weights = choose.At(o.Weights, rows)
+	part.Landmarks = min(o.Landmarks, len(rows))
 	return &part
 }
 

@@ -31,14 +31,18 @@ type startPlan struct {
 
 // planStarts returns the plan for the spec.
 func (p *Problem) planStarts() (plan startPlan) {
-	start, runs := p.startKind(), p.spec.Runs()
-	plan.mixed = p.spec.Choose && p.spec.Initialization.Start == clustering.StartDefault && len(p.spec.Supervision.Seeds) == 0
-	plan.spectral, plan.multilevel = start == clustering.StartSpectral, start == clustering.StartMultilevel
+	start := p.startKind()
+	runs := p.spec.Runs()
+	plan.mixed = p.spec.Choose && p.spec.Initialization.Start == clustering.StartDefault &&
+		len(p.spec.Supervision.Seeds) == 0
+	plan.spectral = start == clustering.StartSpectral
+	plan.multilevel = start == clustering.StartMultilevel
 	if plan.mixed {
 		plan.multilevel = p.graph != nil
 		plan.spectral = p.graph == nil && p.n*p.spec.K <= maxSpectralStart
 	}
-	if !plan.mixed && !start.Random() || plan.multilevel && p.spec.Restarts == 0 { // multilevel tries many starts itself
+	// multilevel tries many starts itself
+	if !plan.mixed && !start.Random() || plan.multilevel && p.spec.Restarts == 0 {
 		runs = 1
 	}
 	if p.spec.Choose && p.Constraints.Len() > 0 {

@@ -34,7 +34,9 @@ func MedianDistance(points dataset.Dataset, rng *rand.Rand, field string) (float
 		median = (math.Sqrt(slices.Max(squares[:half])) + median) / 2
 	}
 	if !(median > 0) || math.IsInf(median, 0) {
-		return 0, fault.Invalid("BAD_RHO", "rho auto is the median distance between points, which is %g here; give rho as a number", median).OnField(field)
+		return 0,
+			fault.Invalid("BAD_RHO", "rho auto is the median distance between points, which is %g here; give rho as "+
+				"a number", median).OnField(field)
 	}
 	return median, nil
 }

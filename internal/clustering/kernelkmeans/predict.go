@@ -26,9 +26,11 @@ type Prediction struct {
 
 // NewPrediction combines the points of a run with new ones.
 func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh dataset.Dataset) (*Prediction, error) {
-	if kind := trained.Kind(); kind != dataset.KindPoints && kind != dataset.KindSparsePoints || p.Objective != ObjectiveKernelKmeans {
+	if kind := trained.Kind(); kind != dataset.KindPoints && kind != dataset.KindSparsePoints ||
+		p.Objective != ObjectiveKernelKmeans {
 		return nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
-			"only kernel-kmeans on points can assign new points; a graph, a kernel matrix or a cut says nothing about points outside it")
+			"only kernel-kmeans on points can assign new points; a graph, a kernel matrix or a cut says nothing "+
+				"about points outside it")
 	}
 	all, err := p.stacked(trained, fresh)
 	if err != nil {
@@ -36,7 +38,8 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 	}
 	prediction := &Prediction{Matrix: p.Matrix, Points: all, labels: labels, old: p}
 	m := &prediction.Matrix
-	m.Rows, m.HalfScale = all.Rows(), 0
+	m.Rows = all.Rows()
+	m.HalfScale = 0
 	if sparse, isSparse := all.(*dataset.SparsePoints); isSparse {
 		m.Columns, m.Entries = sparse.D, max(1, int64(sparse.NonZeros()))
 	}
@@ -52,7 +55,9 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 // number of columns; missing columns are 0.
 func (p *Problem) stacked(before, after dataset.Dataset) (dataset.Dataset, error) {
 	if before.Kind() != after.Kind() {
-		return nil, fault.Invalid("OTHER_DATA", "the job clustered %s, but the new data set is %s; predict needs the same kind of data", described(before), described(after))
+		return nil, fault.Invalid("OTHER_DATA",
+			"the job clustered %s, but the new data set is %s; predict needs the same kind of data", described(before),
+			described(after))
 	}
 	if old, isSparse := before.(*dataset.SparsePoints); isSparse {
 		fresh := after.(*dataset.SparsePoints)
@@ -60,12 +65,14 @@ func (p *Problem) stacked(before, after dataset.Dataset) (dataset.Dataset, error
 		for _, start := range fresh.RowStart[1:] {
 			starts = append(starts, int64(old.NonZeros())+start)
 		}
-		columns, values := slices.Concat(old.Column, fresh.Column), slices.Concat(old.Value, fresh.Value)
+		columns := slices.Concat(old.Column, fresh.Column)
+		values := slices.Concat(old.Value, fresh.Value)
 		return dataset.NewSparsePoints(old.N+fresh.N, max(old.D, fresh.D), starts, columns, values)
 	}
 	old, fresh := before.(*dataset.Points), after.(*dataset.Points)
 	if fresh.D != old.D {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns, but the job clustered points with %d", fresh.D, old.D)
+		return nil, fault.Invalid("SIZE_MISMATCH",
+			"the new points have %d columns, but the job clustered points with %d", fresh.D, old.D)
 	}
 	all, err := dataset.NewPoints(old.N+fresh.N, old.D, slices.Concat(old.Values, fresh.Values))
 	if err != nil {
@@ -96,7 +103,8 @@ func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	if f.weights == nil {
 		f.weights = clustering.Ones(rows)
 	}
-	err := x.SetOperands(ctx, kernel.Operands{K: p.old.spec.K, Weights: f.weights, Sparse: &kernel.Sparse{RowStart: make([]int64, rows+1)}})
+	err := x.SetOperands(ctx, kernel.Operands{K: p.old.spec.K, Weights: f.weights,
+		Sparse: &kernel.Sparse{RowStart: make([]int64, rows+1)}})
 	if err != nil {
 		return nil, err
 	}

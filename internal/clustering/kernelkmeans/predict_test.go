@@ -74,9 +74,11 @@ func TestPredictionRefuses(t *testing.T) {
 	}{
 		"a cut":         {ObjectiveRatioAssociation, data, "CANNOT_PREDICT"},
 		"other columns": {ObjectiveKernelKmeans, other, "SIZE_MISMATCH"},
-		"a graph":       {ObjectiveKernelKmeans, clusteringtest.RandomGraph(t, clusteringtest.NewRand(2), 20, 2), "OTHER_DATA"},
+		"a graph": {ObjectiveKernelKmeans, clusteringtest.RandomGraph(t, clusteringtest.NewRand(2), 20, 2),
+			"OTHER_DATA"},
 	} {
-		problem, err := Prepare(data, clustering.Spec{K: 2, MaxIterations: 10, Algorithm: &Options{Objective: c.objective}})
+		problem, err := Prepare(data, clustering.Spec{K: 2, MaxIterations: 10,
+			Algorithm: &Options{Objective: c.objective}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,11 +91,13 @@ func TestPredictionRefuses(t *testing.T) {
 // A fault of a new point names its row among the new points.
 func TestPredictionNamesRowsOfTheNewPoints(t *testing.T) {
 	data := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 30, 2, 2)
-	problem, err := Prepare(data, clustering.Spec{K: 2, MaxIterations: 10, Algorithm: &Options{Function: kernel.Cosine}})
+	problem, err := Prepare(data, clustering.Spec{K: 2, MaxIterations: 10,
+		Algorithm: &Options{Function: kernel.Cosine}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for reason, values := range map[string][]float64{"ZERO_ROW": {1, 1, 0, 0}, "OUT_OF_FLOAT32_RANGE": {1, 1, 1e40, 0}} {
+	for reason, values := range map[string][]float64{"ZERO_ROW": {1, 1, 0, 0},
+		"OUT_OF_FLOAT32_RANGE": {1, 1, 1e40, 0}} {
 		_, err := NewPrediction(problem, data, make([]int32, 30), &dataset.Points{N: 2, D: 2, Values: values})
 		clusteringtest.WantFault(t, err, reason, "row 1")
 	}

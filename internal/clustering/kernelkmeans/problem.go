@@ -64,7 +64,8 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	}
 	p.graph, _ = data.(*dataset.Graph)
 	if spec.Initialization.Start == clustering.StartMultilevel && p.graph == nil {
-		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "the start multilevel is for graphs").OnField("spec.initialization.start")
+		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "the start multilevel is for graphs").OnField(
+			"spec.initialization.start")
 	}
 	p.setUnit()
 	if err := p.prepareConstraints(); err != nil {
@@ -82,7 +83,8 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 func (p *Problem) prepareConstraints() error {
 	spec, weight := p.spec, constraint.UnitWeight
 	if !p.spec.Choose {
-		spec.Supervision.Constraints, weight = p.inUnit(spec.Supervision.Constraints), constraint.KulisWeight(p.n, p.spec.K)
+		spec.Supervision.Constraints = p.inUnit(spec.Supervision.Constraints)
+		weight = constraint.KulisWeight(p.n, p.spec.K)
 	}
 	set, err := clustering.NewConstraintSet(p.n, spec, weight)
 	if err != nil {
@@ -109,14 +111,16 @@ func (p *Problem) prepareWeights() error {
 	}
 	_, exponent := math.Frexp(total)
 	if !(total <= clustering.MaxWeight && total >= 1/clustering.MaxWeight) {
-		return fault.Invalid("BAD_WEIGHT", "the point weights add up to %g; scale them into %g..%g", total, 1/clustering.MaxWeight, clustering.MaxWeight)
+		return fault.Invalid("BAD_WEIGHT", "the point weights add up to %g; scale them into %g..%g", total,
+			1/clustering.MaxWeight, clustering.MaxWeight)
 	}
 	p.weightGrid = kernel.Grid(exponent - 62)
 	p.weights = make([]float64, p.n)
 	for i, a := range p.options.Weights {
 		p.weights[i] = math.Ldexp(math.RoundToEven(math.Ldexp(a, -int(p.weightGrid))), int(p.weightGrid))
 		if p.weights[i] == 0 {
-			return fault.Invalid("BAD_WEIGHT", "point %d has weight %g, too small compared with the sum of all weights, %g", i, a, total)
+			return fault.Invalid("BAD_WEIGHT",
+				"point %d has weight %g, too small compared with the sum of all weights, %g", i, a, total)
 		}
 	}
 	return nil
@@ -175,7 +179,8 @@ func (p *Problem) prepareKernel(points dataset.Dataset) (err error) {
 	named, _ := catalog.FindKernel(m.Function.String())
 	if named.Has("rho") {
 		if m.Rho = p.options.Rho; m.Rho == 0 {
-			if m.Rho, err = MedianDistance(points, p.Random(clustering.StreamRho), p.options.field("kernel.rho")); err != nil {
+			if m.Rho, err = MedianDistance(points, p.Random(clustering.StreamRho),
+				p.options.field("kernel.rho")); err != nil {
 				return err
 			}
 		}
@@ -192,7 +197,8 @@ func (p *Problem) prepareKernel(points dataset.Dataset) (err error) {
 			m.Degree = p.options.Degree
 		}
 	}
-	if dense, isDense := points.(*dataset.Points); isDense && (named.ShiftInvariant || m.Function == kernel.Linear && p.Objective == ObjectiveKernelKmeans) {
+	if dense, isDense := points.(*dataset.Points); isDense &&
+		(named.ShiftInvariant || m.Function == kernel.Linear && p.Objective == ObjectiveKernelKmeans) {
 		m.Mean = kernel.ColumnMeans(dense)
 	}
 	return nil
@@ -207,7 +213,8 @@ func (p *Problem) checkCut() error {
 		neighbors, weights := p.graph.Row(i)
 		for at, w := range weights {
 			if w < 0 {
-				return fault.Invalid("NEGATIVE_AFFINITY", "edge %d-%d has weight %g; %v needs weights of at least 0%s", i, neighbors[at], w, p.Objective, p.allowingNegative())
+				return fault.Invalid("NEGATIVE_AFFINITY", "edge %d-%d has weight %g; %v needs weights of at least 0%s",
+					i, neighbors[at], w, p.Objective, p.allowingNegative())
 			}
 		}
 	}
@@ -227,7 +234,8 @@ func (p *Problem) allowingNegative() string {
 
 // Landmarkable reports whether landmarks could replace the matrix; see package landmark.
 func (p *Problem) Landmarkable() bool {
-	return p.Objective == ObjectiveKernelKmeans && p.Matrix.Function.OfPoints() && p.Matrix.Entries == 0 && p.weights == nil && p.spec.Choose
+	return p.Objective == ObjectiveKernelKmeans && p.Matrix.Function.OfPoints() && p.Matrix.Entries == 0 &&
+		p.weights == nil && p.spec.Choose
 }
 
 func (p *Problem) isGraphObjective() bool { return p.Objective != ObjectiveKernelKmeans }

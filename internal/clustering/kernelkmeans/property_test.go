@@ -46,7 +46,8 @@ func TestObjectiveNeverRisesForPositiveKernels(t *testing.T) {
 			t.Fatalf("stopped by %v after %d iterations", result.StopReason, result.Iterations)
 		}
 		for at := 1; at < len(result.History); at++ {
-			if rise := result.History[at].Objective - result.History[at-1].Objective; rise > 1e-9*(1+math.Abs(result.History[0].Objective)) {
+			if rise := result.History[at].Objective -
+				result.History[at-1].Objective; rise > 1e-9*(1+math.Abs(result.History[0].Objective)) {
 				t.Fatalf("iteration %d raised J by %g", at, rise)
 			}
 		}
@@ -98,7 +99,8 @@ func TestAutoShiftBoundsLeastEigenvalue(t *testing.T) {
 				t.Errorf("%s: shift %g though the least eigenvalue is %g", name, shift, least)
 			}
 			optionsOf(c.spec).SigmaAuto, optionsOf(c.spec).OnRise = true, RiseStop
-			if result := solve(t, c.data, c.spec); result.StopReason == clustering.StopRise || result.StopReason == clustering.StopCycle {
+			if result := solve(t, c.data, c.spec); result.StopReason == clustering.StopRise ||
+				result.StopReason == clustering.StopCycle {
 				t.Errorf("%s: %v with sigma auto", name, result.StopReason)
 			}
 		}
@@ -134,10 +136,12 @@ func TestDoubledPointEqualsDoubledWeight(t *testing.T) {
 	var doubledLabels []int32
 	for i := range n {
 		weights[i] = 1
-		values, doubledLabels = append(values, points.Row(i)...), append(doubledLabels, labels[i])
+		values = append(values, points.Row(i)...)
+		doubledLabels = append(doubledLabels, labels[i])
 		if i%4 == 0 {
 			weights[i] = 2
-			values, doubledLabels = append(values, points.Row(i)...), append(doubledLabels, labels[i])
+			values = append(values, points.Row(i)...)
+			doubledLabels = append(doubledLabels, labels[i])
 		}
 	}
 	doubled, err := dataset.NewPoints(len(doubledLabels), 3, values)
@@ -198,9 +202,11 @@ func TestPermutedPointsPermuteLabels(t *testing.T) {
 	points := clusteringtest.Blobs(t, rng, n, 3, k)
 	labels := clusteringtest.RandomLabels(rng, n, k)
 	order := rng.Perm(n)
-	values, moved := make([]float64, 0, 3*n), make([]int32, 0, n)
+	values := make([]float64, 0, 3*n)
+	moved := make([]int32, 0, n)
 	for _, i := range order {
-		values, moved = append(values, points.Row(i)...), append(moved, labels[i])
+		values = append(values, points.Row(i)...)
+		moved = append(moved, labels[i])
 	}
 	permuted, err := dataset.NewPoints(n, 3, values)
 	if err != nil {
@@ -241,7 +247,8 @@ func TestThreadsChangeNoBit(t *testing.T) {
 			if want == nil {
 				want = got
 			}
-			if !slices.Equal(got.Labels, want.Labels) || math.Float64bits(got.Objective) != math.Float64bits(want.Objective) {
+			if !slices.Equal(got.Labels, want.Labels) ||
+				math.Float64bits(got.Objective) != math.Float64bits(want.Objective) {
 				t.Errorf("%s: %d threads give another answer", name, threads)
 			}
 		}

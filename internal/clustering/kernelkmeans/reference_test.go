@@ -23,7 +23,8 @@ type reference struct {
 
 // newReference builds M and a straight from Kulis2009 Table 3.
 func newReference(data dataset.Dataset, spec clustering.Spec, rho float64) *reference {
-	n, o := data.Rows(), optionsOf(spec)
+	n := data.Rows()
+	o := optionsOf(spec)
 	objective := o.Objective
 	if objective == ObjectiveDefault {
 		objective = ObjectiveKernelKmeans
@@ -97,7 +98,8 @@ func naiveEntry(data dataset.Dataset, o *Options, rho float64, i, j int) float64
 		return data.Row(i)[j]
 	}
 	points := data.(*dataset.Points)
-	x, y := points.Row(i), points.Row(j)
+	x := points.Row(i)
+	y := points.Row(j)
 	dot, square, nx, ny := 0.0, 0.0, 0.0, 0.0
 	for f := range x {
 		dot += x[f] * y[f]
@@ -132,7 +134,9 @@ func naiveEntry(data dataset.Dataset, o *Options, rho float64, i, j int) float64
 
 // sums are s_c, S_ic and Q_c for the current labels.
 func (r *reference) sums() (s []float64, rows [][]float64, q []float64) {
-	s, q, rows = make([]float64, r.k), make([]float64, r.k), make([][]float64, r.n)
+	s = make([]float64, r.k)
+	q = make([]float64, r.k)
+	rows = make([][]float64, r.n)
 	for i := range r.n {
 		rows[i] = make([]float64, r.k)
 		for j, c := range r.labels {
@@ -196,9 +200,11 @@ func (r *reference) fill() {
 		if counts[c] > 0 {
 			continue
 		}
-		d, farthest := r.distances(), -1
+		d := r.distances()
+		farthest := -1
 		for i, l := range r.labels {
-			if counts[l] >= 2 && (farthest < 0 || r.a[i]*d[i][l] > r.a[farthest]*d[farthest][r.labels[farthest]]+1e-12) {
+			if counts[l] >= 2 &&
+				(farthest < 0 || r.a[i]*d[i][l] > r.a[farthest]*d[farthest][r.labels[farthest]]+1e-12) {
 				farthest = i
 			}
 		}

@@ -57,7 +57,8 @@ func TestRestartsSideBySideEqualRestartsOneByOne(t *testing.T) {
 		for _, lanes := range []int{2, 3, 5} {
 			got, heard := run(min(lanes, spec.Restarts, data.Rows()/(rowsPerLaneK*spec.K)))
 			if !reflect.DeepEqual(got, want) {
-				t.Errorf("seed %d, %d lanes: restart %d with %v, want %d with %v", seed, lanes, got.Restart, got.Objective, want.Restart, want.Objective)
+				t.Errorf("seed %d, %d lanes: restart %d with %v, want %d with %v", seed, lanes, got.Restart,
+					got.Objective, want.Restart, want.Objective)
 			}
 			if !reflect.DeepEqual(heard, wantHeard) {
 				t.Errorf("seed %d, %d lanes: heard\n%v\nwant\n%v", seed, lanes, heard.lines, wantHeard.lines)
@@ -123,14 +124,16 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 			result, err := Run(ctx, problem, x, heard)
 			cancel()
 			if !slices.Equal(heard.lines, whole.lines[:min(len(heard.lines), len(whole.lines))]) {
-				t.Errorf("after %d sweeps, canceled %v: heard\n%v\nwhich is not how\n%v\nbegins", after, cancels, heard.lines, whole.lines)
+				t.Errorf("after %d sweeps, canceled %v: heard\n%v\nwhich is not how\n%v\nbegins", after, cancels,
+					heard.lines, whole.lines)
 			}
 			switch {
 			case !cancels && !errors.Is(err, broken):
 				t.Errorf("after %d sweeps: %v instead of the executor's error", after, err)
 			case cancels && after == 0 && !errors.Is(err, context.Canceled):
 				t.Errorf("canceled before there were labels: %v, %v", result, err)
-			case cancels && after > 0 && (err != nil || result.StopReason != clustering.StopCanceled || len(result.Labels) != 300):
+			case cancels && after > 0 && (err != nil || result.StopReason != clustering.StopCanceled ||
+				len(result.Labels) != 300):
 				t.Errorf("canceled after %d sweeps: %+v, %v", after, result, err)
 			}
 		}

@@ -30,7 +30,9 @@ func (m *method) Save(w *snapshot.Writer) {
 	w.Int(int(m.finalStop))
 	w.Bool(m.phase == afterChain)
 	w.Int(len(m.seen))
-	for _, hash := range slices.SortedFunc(maps.Keys(m.seen), func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, hash := range slices.SortedFunc(maps.Keys(m.seen), func(a, b [sha256.Size]byte) int {
+		return bytes.Compare(a[:], b[:])
+	}) {
 		w.Append(hash[:]) // sorted, so that a state has only one encoding
 	}
 	if w.Bool(m.best != nil); m.best != nil {
@@ -46,7 +48,8 @@ func (m *method) Save(w *snapshot.Writer) {
 func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 	n, k := m.p.n, m.p.spec.K
 	labels := r.Labels(n, k)
-	m.iteration, m.sigma = r.Int(), r.Float()
+	m.iteration = r.Int()
+	m.sigma = r.Float()
 	shift := r.OptionalFloat()
 	m.finalStop = clustering.StopReason(r.Int())
 	switch chained := r.Bool(); {
@@ -65,7 +68,8 @@ func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 		m.seen[hash] = true
 	}
 	if r.Bool() {
-		best, self := r.Labels(n, k), make([]kernel.Int128, k)
+		best := r.Labels(n, k)
+		self := make([]kernel.Int128, k)
 		for c := range self {
 			self[c] = kernel.Int128{Lo: r.Uint64(), Hi: int64(r.Uint64())}
 		}

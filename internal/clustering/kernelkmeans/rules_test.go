@@ -18,7 +18,8 @@ import (
 // swappingGraph is two heavy edges joined by a light one: batch steps swap the ends of the heavy ones forever.
 func swappingGraph(t *testing.T) *dataset.Graph {
 	t.Helper()
-	g, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}, {Source: 2, Target: 3, Weight: 1}, {Source: 1, Target: 2, Weight: 0.1}})
+	g, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}, {Source: 2, Target: 3, Weight: 1},
+		{Source: 1, Target: 2, Weight: 0.1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func TestRisePolicies(t *testing.T) {
 		t.Errorf("ignore: stopped by %v", ignored.StopReason)
 	}
 	shifted := solve(t, swappingGraph(t), spec(RiseShift))
-	if len(shifted.Kernel.Shifts) != 1 || shifted.Kernel.Sigma <= 0 || shifted.Kernel.Sigma != shifted.Kernel.Shifts[0].Sigma {
+	if len(shifted.Kernel.Shifts) != 1 || shifted.Kernel.Sigma <= 0 ||
+		shifted.Kernel.Sigma != shifted.Kernel.Shifts[0].Sigma {
 		t.Fatalf("shift: %d shifts, sigma %g", len(shifted.Kernel.Shifts), shifted.Kernel.Sigma)
 	}
 	if shifted.StopReason != clustering.StopConverged {
@@ -82,7 +84,8 @@ func TestMoreClustersThanDistinctPoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, start := range []clustering.Start{clustering.StartRandom, clustering.StartKmeansPlusPlus, clustering.StartFarthestFirst} {
+	for _, start := range []clustering.Start{clustering.StartRandom, clustering.StartKmeansPlusPlus,
+		clustering.StartFarthestFirst} {
 		result := solve(t, points, clustering.Spec{
 			K: 4, MaxIterations: 20, Initialization: clustering.Initialization{Start: start},
 			Algorithm: &Options{Function: kernel.Linear},
@@ -91,7 +94,8 @@ func TestMoreClustersThanDistinctPoints(t *testing.T) {
 			t.Errorf("start %d: sizes %v", start, result.ClusterSizes)
 		}
 	}
-	if result := solve(t, points, clustering.Spec{K: 6, MaxIterations: 20, Algorithm: &Options{Rho: 1}}); slices.Max(result.ClusterSizes) != 1 {
+	if result := solve(t, points, clustering.Spec{K: 6, MaxIterations: 20, Algorithm: &Options{Rho: 1}}); slices.Max(
+		result.ClusterSizes) != 1 {
 		t.Errorf("k = n: sizes %v", result.ClusterSizes)
 	}
 }
@@ -184,7 +188,8 @@ func TestStoppingRules(t *testing.T) {
 		K: 5, MaxIterations: 2, Initialization: clustering.Initialization{Start: clustering.StartRandom},
 		Algorithm: &Options{Rho: 2},
 	}
-	if r := solve(t, points, spec); r.StopReason != clustering.StopMaxIterations || r.Iterations != 2 || len(r.History) != 3 {
+	if r := solve(t, points, spec); r.StopReason != clustering.StopMaxIterations || r.Iterations != 2 ||
+		len(r.History) != 3 {
 		t.Errorf("%v after %d iterations with %d entries", r.StopReason, r.Iterations, len(r.History))
 	}
 	spec.MaxIterations, spec.Tolerance = 100, 0.5
@@ -240,7 +245,8 @@ func (c *cancelAfter) Observe(e clustering.Event) {
 
 func TestConflictsWarnWithCertificate(t *testing.T) {
 	points := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 20, 2, 2)
-	cs := []constraint.Constraint{{I: 3, J: 5, Kind: constraint.MustLink}, {I: 5, J: 9, Kind: constraint.MustLink}, {I: 9, J: 3, Kind: constraint.CannotLink}}
+	cs := []constraint.Constraint{{I: 3, J: 5, Kind: constraint.MustLink}, {I: 5, J: 9, Kind: constraint.MustLink},
+		{I: 9, J: 3, Kind: constraint.CannotLink}}
 	result := solve(t, points, clustering.Spec{
 		K: 2, MaxIterations: 10, Supervision: clustering.Supervision{Constraints: cs}, Algorithm: &Options{Rho: 2},
 	})
@@ -251,7 +257,8 @@ func TestConflictsWarnWithCertificate(t *testing.T) {
 
 func TestBadSpecs(t *testing.T) {
 	points := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 20, 2, 2)
-	negative, err := dataset.NewGraph(0, []dataset.Edge{{Source: 0, Target: 1, Weight: -1}, {Source: 1, Target: 2, Weight: 3}, {Source: 0, Target: 2, Weight: 3}})
+	negative, err := dataset.NewGraph(0, []dataset.Edge{{Source: 0, Target: 1, Weight: -1},
+		{Source: 1, Target: 2, Weight: 3}, {Source: 0, Target: 2, Weight: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,11 +340,17 @@ func TestBadSpecs(t *testing.T) {
 			},
 			"BAD_WEIGHT", "(3,4)",
 		},
-		"point weight":      {points, clustering.Spec{K: 2, Algorithm: kk(Options{Weights: append(make([]float64, 19), 1)})}, "BAD_WEIGHT", "point 0"},
+		"point weight": {points,
+			clustering.Spec{K: 2, Algorithm: kk(Options{Weights: append(make([]float64, 19), 1)})},
+			"BAD_WEIGHT", "point 0"},
 		"negative affinity": {negative, clustering.Spec{K: 2, Algorithm: kk(Options{})}, "NEGATIVE_AFFINITY", "0-1"},
-		"negative kernel":   {points, clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Linear, Objective: ObjectiveRatioCut})}, "", ""},
-		"zero row":          {zeroRow, clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Cosine})}, "ZERO_ROW", "row 1"},
-		"float32 range":     {huge, clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Linear})}, "OUT_OF_FLOAT32_RANGE", "float32"},
+		"negative kernel": {points,
+			clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Linear, Objective: ObjectiveRatioCut})},
+			"", ""},
+		"zero row": {zeroRow, clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Cosine})},
+			"ZERO_ROW", "row 1"},
+		"float32 range": {huge, clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Linear})},
+			"OUT_OF_FLOAT32_RANGE", "float32"},
 		"start labels": {
 			points,
 			clustering.Spec{
@@ -359,7 +372,10 @@ func TestBadSpecs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := trySolve(mixed, clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Linear, Objective: ObjectiveRatioCut})}); !fault.Is(err, "NEGATIVE_AFFINITY") {
+	if _, err := trySolve(mixed,
+		clustering.Spec{K: 2,
+			Algorithm: kk(Options{Function: kernel.Linear, Objective: ObjectiveRatioCut})}); !fault.Is(err,
+		"NEGATIVE_AFFINITY") {
 		t.Errorf("negative kernel values under a cut: %v", err)
 	}
 }
@@ -405,7 +421,9 @@ func TestUnbalancedStartIsReported(t *testing.T) {
 			K: 2, Seed: 1, MaxIterations: 20, Initialization: clustering.Initialization{Start: start},
 			Algorithm: &Options{},
 		})
-		return slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == "LOPSIDED_START" })
+		return slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool {
+			return n.Code == "LOPSIDED_START"
+		})
 	}
 	if !says(clustering.StartKmeansPlusPlus) || says(clustering.StartRandom) {
 		t.Error("k-means++ on a sparse graph must be reported as unbalanced, a random start must not")
@@ -442,7 +460,8 @@ func TestSpectralStartIsHeard(t *testing.T) {
 
 // Seeds that all are isolated vertices say nothing about the others, which then start in one cluster.
 func TestIsolatedSeeds(t *testing.T) {
-	g, err := dataset.NewGraph(12, []dataset.Edge{{Source: 8, Target: 9, Weight: 1}, {Source: 9, Target: 10, Weight: 1}, {Source: 10, Target: 11, Weight: 1}})
+	g, err := dataset.NewGraph(12, []dataset.Edge{{Source: 8, Target: 9, Weight: 1}, {Source: 9, Target: 10, Weight: 1},
+		{Source: 10, Target: 11, Weight: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -463,7 +482,8 @@ func TestTheSmallestWeights(t *testing.T) {
 		var edges []dataset.Edge
 		for i := range int32(60) {
 			for range 4 {
-				edges = append(edges, dataset.Edge{Source: i, Target: (i + 3*int32(1+rng.IntN(18))) % 60, Weight: unit * float64(1+rng.IntN(3))})
+				edges = append(edges, dataset.Edge{Source: i, Target: (i + 3*int32(1+rng.IntN(18))) % 60,
+					Weight: unit * float64(1+rng.IntN(3))})
 			}
 			edges = append(edges, dataset.Edge{Source: i, Target: (i + 1) % 60, Weight: unit})
 		}
@@ -471,7 +491,8 @@ func TestTheSmallestWeights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		labels = append(labels, solve(t, g, clustering.Spec{K: 3, MaxIterations: 10, Choose: true, Algorithm: &Options{KeepBest: true, OnRise: RiseIgnore, RiseOpen: true}}).Labels)
+		labels = append(labels, solve(t, g, clustering.Spec{K: 3, MaxIterations: 10, Choose: true,
+			Algorithm: &Options{KeepBest: true, OnRise: RiseIgnore, RiseOpen: true}}).Labels)
 	}
 	if !slices.Equal(labels[0], labels[1]) {
 		t.Errorf("labels %v and %v", labels[0], labels[1])

@@ -40,7 +40,8 @@ func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Setu
 	f.WarnIsolated(o)
 	j.setup = f
 	if p.Restarts() < j.p.spec.Restarts {
-		f.Warn(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
+		f.Warn(o, "RESTARTS_ARE_EQUAL",
+			"the start does not depend on chance, so all restarts would be the same run; it runs once")
 	}
 	return f, nil
 }
@@ -58,7 +59,8 @@ func (s *Setup) Threads() int { return 1 }
 
 // NewStepper implements clustering.Setup.
 func (s *Setup) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
-	return &method{Setup: s, x: lane{l}, o: o, restart: restart, rng: s.p.Random(uint64(restart)), sigma: s.p.ToUnit(s.p.options.Sigma)}
+	return &method{Setup: s, x: lane{l}, o: o, restart: restart, rng: s.p.Random(uint64(restart)),
+		sigma: s.p.ToUnit(s.p.options.Sigma)}
 }
 
 // FillResult implements clustering.Setup.

@@ -51,7 +51,8 @@ func (p *Problem) setUnit() {
 		}
 	}
 	if largest > math.MinInt && max(largest, -largest) > maxExponent {
-		p.unit = min(-(largest + largest&1), maxUnitExponent) // even, because each of the two rows contributes half of it
+		// even, because each of the two rows contributes half of it
+		p.unit = min(-(largest + largest&1), maxUnitExponent)
 	}
 }
 
@@ -85,7 +86,8 @@ func (p *Problem) inUnit(constraints []constraint.Constraint) []constraint.Const
 	if p.unit == 0 {
 		return constraints
 	}
-	const largest, least = clustering.MaxWeight / 1e10, 1e-300 // beyond them a constraint decides alone, or does not count
+	// beyond them a constraint decides alone, or does not count
+	const largest, least = clustering.MaxWeight / 1e10, 1e-300
 	converted := make([]constraint.Constraint, len(constraints))
 	for i, c := range constraints {
 		if c.Weighted && c.Weight > 0 {

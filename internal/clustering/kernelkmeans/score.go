@@ -29,7 +29,8 @@ func (s *Setup) score(ctx context.Context, result *clustering.Result) error {
 		return nil
 	}
 	labels, k, shape := s.unlabeled(result.Labels), s.p.spec.K, s.shape()
-	lane, moves := 0, shape.AppendChanges(nil, s.loaded, 0, labels)
+	lane := 0
+	moves := shape.AppendChanges(nil, s.loaded, 0, labels)
 	for other := 1; other < s.lanes; other++ {
 		if changes := shape.AppendChanges(nil, s.loaded, other, labels); len(changes) < len(moves) {
 			lane, moves = other, changes
@@ -48,7 +49,8 @@ func (s *Setup) score(ctx context.Context, result *clustering.Result) error {
 	own, next := fits[0], fits[1]
 	for i := range own {
 		if own[i], next[i] = s.distanceFromUnit(own[i]), s.distanceFromUnit(next[i]); s.isIsolated(i) {
-			own[i], next[i] = math.NaN(), math.NaN()
+			own[i] = math.NaN()
+			next[i] = math.NaN()
 		}
 	}
 	result.SetDistances(clustering.MeasureFeatureSpace, own, next)

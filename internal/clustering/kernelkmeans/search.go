@@ -138,8 +138,10 @@ func (m *method) falls(from assignment, to float64) bool {
 func (m *method) accept(before assignment, moved int) clustering.Report {
 	m.iteration++
 	m.keepBest()
-	report := clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration, Objective: m.objective(m.assignment), Moved: moved}}
-	if from := m.value(before); m.p.spec.Tolerance > 0 && from-m.value(m.assignment) <= m.p.spec.Tolerance*math.Abs(from) {
+	report := clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration,
+		Objective: m.objective(m.assignment), Moved: moved}}
+	if from := m.value(before); m.p.spec.Tolerance > 0 &&
+		from-m.value(m.assignment) <= m.p.spec.Tolerance*math.Abs(from) {
 		report.Stop = clustering.StopTolerance
 	}
 	return report

@@ -33,7 +33,8 @@ func (r *reference) bestMove(moved []bool) (point int, to int32, gain float64) {
 		counts[c]++
 	}
 	before := r.association()
-	point, gain = -1, math.Inf(-1)
+	point = -1
+	gain = math.Inf(-1)
 	for i, from := range r.labels {
 		for c := range int32(r.k) {
 			if c == from || counts[from] < 2 || counts[c] == 0 || moved != nil && moved[i] {
@@ -51,7 +52,9 @@ func (r *reference) bestMove(moved []bool) (point int, to int32, gain float64) {
 
 // chain follows a chain and goes back to its best point. It returns how much that gains.
 func (r *reference) chain(length int) (best float64) {
-	moved, total, kept := make([]bool, r.n), 0.0, slices.Clone(r.labels)
+	moved := make([]bool, r.n)
+	total := 0.0
+	kept := slices.Clone(r.labels)
 	for range length {
 		point, to, gain := r.bestMove(moved)
 		if point < 0 {
@@ -59,7 +62,8 @@ func (r *reference) chain(length int) (best float64) {
 		}
 		r.labels[point], moved[point] = to, true
 		if total += gain; total > best+1e-9 {
-			best, kept = total, slices.Clone(r.labels)
+			best = total
+			kept = slices.Clone(r.labels)
 		}
 	}
 	r.labels = kept
@@ -121,7 +125,8 @@ func TestLocalSearchEndsWhereNoMoveHelps(t *testing.T) {
 					from = before.Objective // the best so far
 				}
 				if sign*after.History[at].Objective >= sign*from {
-					t.Errorf("%s, seed %d: iteration %d of local search leads from %g to %g", name, seed, at, from, after.History[at].Objective)
+					t.Errorf("%s, seed %d: iteration %d of local search leads from %g to %g", name, seed, at, from,
+						after.History[at].Objective)
 				}
 			}
 			if after.Iterations > before.Iterations && after.StopReason != clustering.StopConverged {
@@ -142,10 +147,12 @@ func cliques(t *testing.T, size int) *dataset.Graph {
 	var edges []dataset.Edge
 	for i := range int32(size) {
 		for j := range i {
-			edges = append(edges, dataset.Edge{Source: i, Target: j, Weight: 1}, dataset.Edge{Source: i + int32(size), Target: j + int32(size), Weight: 1})
+			edges = append(edges, dataset.Edge{Source: i, Target: j, Weight: 1}, dataset.Edge{Source: i + int32(size),
+				Target: j + int32(size), Weight: 1})
 		}
 		if i > 0 {
-			edges = append(edges, dataset.Edge{Source: i, Target: i + int32(size), Weight: 1}, dataset.Edge{Source: i, Target: i + int32(size) - 1, Weight: 1})
+			edges = append(edges, dataset.Edge{Source: i, Target: i + int32(size), Weight: 1},
+				dataset.Edge{Source: i, Target: i + int32(size) - 1, Weight: 1})
 		}
 	}
 	g, err := dataset.NewGraph(2*size, edges)
@@ -157,7 +164,8 @@ func cliques(t *testing.T, size int) *dataset.Graph {
 
 // From random labels steps of all points get stuck; chains find the two cliques from each of them.
 func TestChainsFindWhatStepsOfAllPointsMiss(t *testing.T) {
-	graph, stuck := cliques(t, 10), 0
+	graph := cliques(t, 10)
+	stuck := 0
 	for seed := range uint64(40) {
 		o := &Options{OnRise: RiseIgnore, KeepBest: true}
 		spec := clustering.Spec{
@@ -204,9 +212,12 @@ func TestCandidates(t *testing.T) {
 		}
 	}
 	rng := clusteringtest.NewRand(1)
-	gains, labels, all := make([]float64, 500), make([]int32, 500), make([]int32, 500)
+	gains := make([]float64, 500)
+	labels := make([]int32, 500)
+	all := make([]int32, 500)
 	for i := range gains {
-		gains[i], all[i] = math.Floor(20*rng.Float64()), int32(i) // many are equal
+		gains[i] = math.Floor(20 * rng.Float64())
+		all[i] = int32(i) // many are equal
 	}
 	slices.SortStableFunc(all, func(i, j int32) int { return cmp.Compare(gains[j], gains[i]) })
 	for most := 1; most < 500; most += 7 {
@@ -221,7 +232,8 @@ func TestCandidates(t *testing.T) {
 // Where steps of all points go on without finding anything better, local search does not wait for them to repeat.
 func TestLocalSearchDoesNotWaitForACycle(t *testing.T) {
 	longest := func(history []clustering.HistoryEntry) (longest int) {
-		best, at := math.Inf(1), 0
+		best := math.Inf(1)
+		at := 0
 		for i, e := range history {
 			if e.Objective < best {
 				best, at = e.Objective, i
@@ -235,7 +247,8 @@ func TestLocalSearchDoesNotWaitForACycle(t *testing.T) {
 		rng := clusteringtest.NewRand(seed)
 		var edges []dataset.Edge
 		for range 2500 {
-			edges = append(edges, dataset.Edge{Source: int32(rng.IntN(300)), Target: int32(rng.IntN(300)), Weight: rng.Float64()})
+			edges = append(edges, dataset.Edge{Source: int32(rng.IntN(300)), Target: int32(rng.IntN(300)),
+				Weight: rng.Float64()})
 		}
 		graph, err := dataset.NewGraph(300, edges)
 		if err != nil {
@@ -285,7 +298,8 @@ func TestLocalSearchOfMoreThanTheCandidates(t *testing.T) {
 		o.LocalSearch = length
 		after := solve(t, graph, spec)
 		if !(after.Objective < before.Objective-0.01) || after.StopReason != clustering.StopConverged {
-			t.Errorf("chains of %d: %g after %g, stopped by %v", length, after.Objective, before.Objective, after.StopReason)
+			t.Errorf("chains of %d: %g after %g, stopped by %v", length, after.Objective, before.Objective,
+				after.StopReason)
 		}
 		if slices.Contains(after.ClusterSizes, 0) {
 			t.Errorf("chains of %d: sizes %v", length, after.ClusterSizes)

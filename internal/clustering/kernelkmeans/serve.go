@@ -12,10 +12,15 @@ import (
 // Serve implements clustering.Server.
 func (s *Setup) Serve(ctx context.Context, requests clustering.Requests) error {
 	asked := make([]*request, len(requests))
-	stats, blocks, lists := make([]kernel.ClusterStats, len(requests)), make([]kernel.Block, len(requests)), make([][]int32, len(requests))
+	stats := make([]kernel.ClusterStats, len(requests))
+	blocks := make([]kernel.Block, len(requests))
+	lists := make([][]int32, len(requests))
 	for i, r := range requests {
 		a := r.(*request)
-		asked[i], stats[i], blocks[i], lists[i] = a, a.stats, kernel.Block{Lane: a.Lane, Points: a.columns}, a.columns
+		asked[i] = a
+		stats[i] = a.stats
+		blocks[i] = kernel.Block{Lane: a.Lane, Points: a.columns}
+		lists[i] = a.columns
 		stats[i].Lane = a.Lane
 	}
 	switch asked[0].Kind {

@@ -71,7 +71,8 @@ func NewSetup(ctx context.Context, p *Problem, x Executor, o clustering.Observer
 	if err != nil {
 		return nil, err
 	}
-	if err := x.SetOperands(ctx, kernel.Operands{K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(), Sparse: sparse}); err != nil {
+	if err := x.SetOperands(ctx, kernel.Operands{K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(),
+		Sparse: sparse}); err != nil {
 		return nil, err
 	}
 	if f.diagonal, err = x.Diagonal(ctx); err != nil {
@@ -102,12 +103,14 @@ const heavyConstraint = 5
 // to shrink clusters to the constrained pairs.
 func (s *Setup) warnHeavyConstraints(o clustering.Observer, typical float64) {
 	count := s.p.Constraints.Len()
-	if count == 0 || s.p.spec.Choose || !slices.ContainsFunc(s.p.spec.Supervision.Constraints, func(c constraint.Constraint) bool { return !c.Weighted }) {
+	if count == 0 || s.p.spec.Choose || !slices.ContainsFunc(s.p.spec.Supervision.Constraints,
+		func(c constraint.Constraint) bool { return !c.Weighted }) {
 		return
 	}
 	if weight := constraint.KulisWeight(s.p.n, s.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {
 		s.Warn(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
-			"%s on %d points: each weighs %.4g by default, n/(k m), while a typical kernel value is %.4g, so clusters may shrink to the constrained pairs; give weights of about %.4g",
+			"%s on %d points: each weighs %.4g by default, n/(k m), while a typical kernel value is %.4g, so "+
+				"clusters may shrink to the constrained pairs; give weights of about %.4g",
 			text.Plural(count, "constraint"), s.p.n, weight, typical, typical))
 	}
 }
@@ -128,10 +131,12 @@ func (s *Setup) unbalancedStart(labels []int32) []clustering.Notice {
 		return nil
 	}
 	start := s.p.plan.starts[0]
-	if largest := slices.Max(sizes); s.p.spec.K > 1 && start != clustering.StartLabels && start != clustering.StartRandom &&
+	if largest := slices.Max(sizes); s.p.spec.K > 1 && start != clustering.StartLabels &&
+		start != clustering.StartRandom &&
 		float64(largest) > maxStartShare*float64(s.active) && s.active >= 20*s.p.spec.K {
 		return []clustering.Notice{s.addNotice(clustering.Notice{Code: "LOPSIDED_START", Message: fmt.Sprintf(
-			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; try a random start", largest, s.active)})}
+			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; try "+
+				"a random start", largest, s.active)})}
 	}
 	return nil
 }
@@ -140,7 +145,8 @@ func (s *Setup) unbalancedStart(labels []int32) []clustering.Notice {
 func (s *Setup) warnCoarseGrid(o clustering.Observer, typical float64) {
 	if spacing := s.p.Matrix.Grid.Spacing(); typical > 0 && spacing > 0x1p-24*typical {
 		s.Warn(o, "COARSE_GRID", fmt.Sprintf(
-			"entries are rounded to multiples of %g, coarse compared with the median diagonal entry %g: a few rows or constraint weights outweigh the rest", spacing, typical))
+			"entries are rounded to multiples of %g, coarse compared with the median diagonal entry %g: a few rows "+
+				"or constraint weights outweigh the rest", spacing, typical))
 	}
 }
 

@@ -18,7 +18,8 @@ func signedWeight(p constraint.Pair) float64 {
 
 // heaviestRow returns the largest absolute row sum of W.
 func heaviestRow(n int, set *constraint.Set) float64 {
-	rows, heaviest := make([]float64, n), 0.0
+	rows := make([]float64, n)
+	heaviest := 0.0
 	for _, p := range set.Pairs() {
 		for _, i := range [...]int32{p.I, p.J} {
 			rows[i] += p.Weight
@@ -30,7 +31,8 @@ func heaviestRow(n int, set *constraint.Set) float64 {
 
 // sparsePart returns W plus a diagonal, which may be nil, and further edges, symmetric and on the grid. Entries at the
 // same place, such as those of a pair that is both must-linked and cannot-linked, add up, exactly in any order.
-func sparsePart(n int, set *constraint.Set, grid kernel.Grid, diagonal []float64, edges []dataset.Edge) (*kernel.Sparse, error) {
+func sparsePart(n int, set *constraint.Set, grid kernel.Grid, diagonal []float64,
+	edges []dataset.Edge) (*kernel.Sparse, error) {
 	all := slices.Clone(edges)
 	for _, p := range set.Pairs() {
 		all = append(all, dataset.Edge{Source: p.I, Target: p.J, Weight: signedWeight(p)})

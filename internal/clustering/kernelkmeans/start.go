@@ -118,7 +118,8 @@ func (m *method) pairDistance(p, q int, affinity float64) float64 {
 //
 // It prefers candidates that are cannot-linked to every chosen component. Ties go to the lowest index.
 func (m *method) farthestFirst() ([]int32, error) {
-	labels, candidates := clustering.Unassigned(m.p.n), m.candidates()
+	labels := clustering.Unassigned(m.p.n)
+	candidates := m.candidates()
 	chosen := &chosenSet{affinity: make([]float64, m.p.n)}
 	taken := make([]bool, len(candidates))
 	for len(chosen.components) < m.p.spec.K {
@@ -183,7 +184,9 @@ func (m *method) scoreCandidate(chosen *chosenSet, candidate int32) (score float
 	if m.p.spec.Initialization.FarthestMean {
 		score /= float64(len(members) * chosen.points)
 	}
-	return score, !slices.ContainsFunc(chosen.components, func(other int32) bool { return !m.constraints.Apart(candidate, other) })
+	return score, !slices.ContainsFunc(chosen.components, func(other int32) bool {
+		return !m.constraints.Apart(candidate, other)
+	})
 }
 
 // candidates returns the components of at least two points if there are k of them, otherwise all components.
@@ -224,7 +227,8 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 		return clustering.Unassigned(m.p.n), nil
 	}
 	options := embedding.NewReporter(m.o).SolverOptions(startTolerance)
-	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Setup.x, factors)), k, m.p.Random(clustering.StreamEigen), options)
+	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Setup.x, factors)), k,
+		m.p.Random(clustering.StreamEigen), options)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +262,8 @@ func (p *Problem) VectorsPerProduct() int {
 // multilevelStart computes the first labels from the graph, which the coordinator has in any case. Small pieces, which
 // would be clusters at no cost, are left out and then join the others.
 func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
-	large, keep := m.largePieces(), make([]bool, m.p.n)
+	large := m.largePieces()
+	keep := make([]bool, m.p.n)
 	for i := range keep {
 		keep[i] = !large.Left(int32(i))
 	}
@@ -268,7 +273,9 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 		return labels, nil
 	}
 	g, rows := m.multilevelGraph(keep).Build()
-	options := multilevel.Options{K: k, Threads: parallel.Threads(ctx), Level: func(l multilevel.Level) { m.o.Observe(clustering.LevelStarted(l)) }}
+	options := multilevel.Options{K: k, Threads: parallel.Threads(ctx), Level: func(l multilevel.Level) {
+		m.o.Observe(clustering.LevelStarted(l))
+	}}
 	if components := m.constraints.Components(); components.Count() < m.p.n {
 		options.Together, options.Groups = choose.Numbers(rows, m.p.n, components.Of)
 	}
@@ -288,9 +295,11 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 
 // multilevelGraph returns M with its weights.
 func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
-	matrix := multilevel.Matrix{Graph: m.p.graph, Scale: m.p.Matrix.Scale, Keep: keep, Diagonal: m.diagonal, Mass: m.rowWeights()}
+	matrix := multilevel.Matrix{Graph: m.p.graph, Scale: m.p.Matrix.Scale, Keep: keep, Diagonal: m.diagonal,
+		Mass: m.rowWeights()}
 	for _, pair := range m.constraints.Pairs() {
-		matrix.Entries = append(matrix.Entries, dataset.Edge{Source: pair.I, Target: pair.J, Weight: signedWeight(pair)})
+		matrix.Entries = append(matrix.Entries, dataset.Edge{Source: pair.I, Target: pair.J,
+			Weight: signedWeight(pair)})
 		if pair.Kind == constraint.CannotLink {
 			matrix.Apart = append(matrix.Apart, [2]int32{pair.I, pair.J})
 		}

@@ -59,13 +59,16 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 // leastMerge returns the least amount by which J rises when two clusters are merged, or 0 if there are no two.
 func (s *Setup) leastMerge(ctx context.Context, labels []int32) (float64, error) {
 	k := s.p.spec.K
-	members, weight := make([][]int32, k), make([]float64, k)
+	members := make([][]int32, k)
+	weight := make([]float64, k)
 	for i, c := range labels {
 		members[c] = append(members[c], int32(i))
 		weight[c] += s.weights[i]
 	}
 	// Each cluster is compared with those before it, so that one row of Q_cd is enough: k may be in the thousands.
-	least, between, self := math.Inf(1), make([]float64, k), make([]float64, k)
+	least := math.Inf(1)
+	between := make([]float64, k)
+	self := make([]float64, k)
 	for from := 0; from < k; from += kernel.MaxLanes {
 		sums, err := s.x.ColumnSums(ctx, members[from:min(k, from+kernel.MaxLanes)])
 		if err != nil {
@@ -83,7 +86,8 @@ func (s *Setup) leastMerge(ctx context.Context, labels []int32) (float64, error)
 			self[c] = between[c]
 			for d := range c {
 				if weight[d] > 0 {
-					least = min(least, self[c]/weight[c]+self[d]/weight[d]-(self[c]+self[d]+2*between[d])/(weight[c]+weight[d]))
+					least = min(least,
+						self[c]/weight[c]+self[d]/weight[d]-(self[c]+self[d]+2*between[d])/(weight[c]+weight[d]))
 				}
 			}
 		}

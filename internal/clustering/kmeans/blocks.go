@@ -91,7 +91,8 @@ func newBlocks(set *constraint.Set) *blocks {
 		key := [2]int32{min(i, j), max(i, j)}
 		if known[key] == nil {
 			known[key] = &links{at: len(b.pairs), points: len(b.members[i]) * len(b.members[j])}
-			b.pairs = append(b.pairs, constraint.Pair{I: b.members[key[0]][0], J: b.members[key[1]][0], Kind: constraint.CannotLink})
+			b.pairs = append(b.pairs, constraint.Pair{I: b.members[key[0]][0], J: b.members[key[1]][0],
+				Kind: constraint.CannotLink})
 		}
 		l := known[key]
 		l.count++

@@ -18,7 +18,8 @@ import (
 func looseConstraints(rng *rand.Rand, n, m int) []constraint.Constraint {
 	var cs []constraint.Constraint
 	for range m {
-		c := constraint.Constraint{I: int32(rng.IntN(n)), J: int32(rng.IntN(n)), Kind: constraint.MustLink, Weight: 0.5 + 4*rng.Float64(), Weighted: true}
+		c := constraint.Constraint{I: int32(rng.IntN(n)), J: int32(rng.IntN(n)), Kind: constraint.MustLink,
+			Weight: 0.5 + 4*rng.Float64(), Weighted: true}
 		if c.I != c.J && rng.IntN(2) == 0 {
 			c.Kind = constraint.CannotLink
 		}
@@ -33,7 +34,8 @@ func blockCosts(set *constraint.Set) map[[2]int32]float64 {
 	total, count := map[[2]int32]float64{}, map[[2]int32]float64{}
 	components := set.Components()
 	for _, pair := range set.Pairs() {
-		a, b := components.Of(pair.I), components.Of(pair.J)
+		a := components.Of(pair.I)
+		b := components.Of(pair.J)
 		if pair.Kind == constraint.CannotLink && a != b {
 			total[[2]int32{min(a, b), max(a, b)}] += pair.Weight
 			count[[2]int32{min(a, b), max(a, b)}]++
@@ -47,7 +49,8 @@ func blockCosts(set *constraint.Set) map[[2]int32]float64 {
 
 // contractedEnergy is the objective of labels, with the centroids given; infinite where a must-link is violated.
 func contractedEnergy(points *dataset.Points, set *constraint.Set, labels []int32, centroids []float64) float64 {
-	total, components := 0.0, set.Components()
+	total := 0.0
+	components := set.Components()
 	for i, c := range labels {
 		for f, v := range points.Row(i) {
 			total += (v - centroids[int(c)*points.D+f]) * (v - centroids[int(c)*points.D+f])
@@ -65,7 +68,8 @@ func contractedEnergy(points *dataset.Points, set *constraint.Set, labels []int3
 }
 
 func meansOf(points *dataset.Points, labels []int32, k int) []float64 {
-	means, counts := make([]float64, k*points.D), make([]float64, k)
+	means := make([]float64, k*points.D)
+	counts := make([]float64, k)
 	for i, c := range labels {
 		counts[c]++
 		for f, v := range points.Row(i) {
@@ -91,10 +95,13 @@ func everyCluster(rng *rand.Rand, n, k int) []int32 {
 func TestContractedAssignmentAgainstAllLabelings(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := clusteringtest.NewRand(seed)
-		n, k := 6+rng.IntN(2), 2+rng.IntN(2)
+		n := 6 + rng.IntN(2)
+		k := 2 + rng.IntN(2)
 		points := clusteringtest.Blobs(t, rng, n, 2, k)
 		spec := clustering.Spec{
-			K: k, MaxIterations: 1, Supervision: clustering.Supervision{Constraints: looseConstraints(rng, n, rng.IntN(9))}, Initialization: clustering.Initialization{
+			K: k, MaxIterations: 1,
+			Supervision: clustering.Supervision{Constraints: looseConstraints(rng, n, rng.IntN(9))},
+			Initialization: clustering.Initialization{
 				Start: clustering.StartLabels, Labels: everyCluster(rng, n, k),
 			},
 			Algorithm: &Options{Algorithm: PCKmeans, Contract: true, Inference: inference.Exact},
@@ -103,7 +110,8 @@ func TestContractedAssignmentAgainstAllLabelings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		means, least := meansOf(points, spec.Initialization.Labels, k), math.Inf(1)
+		means := meansOf(points, spec.Initialization.Labels, k)
+		least := math.Inf(1)
 		for code := range int(math.Pow(float64(k), float64(n))) {
 			labels := make([]int32, n)
 			for i := range labels {
@@ -126,13 +134,15 @@ func TestContractedAssignmentAgainstAllLabelings(t *testing.T) {
 func TestContractingIsEntailingEverything(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := clusteringtest.NewRand(seed)
-		n, k := 20, 2+rng.IntN(2)
+		n := 20
+		k := 2 + rng.IntN(2)
 		points := clusteringtest.Blobs(t, rng, n, 2, k)
 		spec := clustering.Spec{
 			K: k, MaxIterations: 30, Initialization: clustering.Initialization{Start: clustering.StartLabels},
 			Algorithm: &Options{Algorithm: PCKmeans, Contract: true, Inference: inference.Exact},
 		}
-		for _, c := range clusteringtest.RandomConstraints(rng, n, k, 12) { // correct ones: they do not contradict each other
+		// correct ones: they do not contradict each other
+		for _, c := range clusteringtest.RandomConstraints(rng, n, k, 12) {
 			c.Weight, c.Weighted = 2, true
 			spec.Supervision.Constraints = append(spec.Supervision.Constraints, c)
 		}
@@ -141,8 +151,10 @@ func TestContractingIsEntailingEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		spec.Initialization.Labels = everyCluster(rng, n, k)
-		for i := range spec.Initialization.Labels { // no start splits a block: from one that does, the two may go different ways
-			spec.Initialization.Labels[i] = spec.Initialization.Labels[set.Components().Members(set.Components().Of(int32(i)))[0]]
+		// no start splits a block: from one that does, the two may go different ways
+		for i := range spec.Initialization.Labels {
+			spec.Initialization.Labels[i] =
+				spec.Initialization.Labels[set.Components().Members(set.Components().Of(int32(i)))[0]]
 		}
 		contracted := solve(t, points, spec)
 		entailed, err := set.Entail(func(int) float64 { return 2 })
@@ -150,7 +162,8 @@ func TestContractingIsEntailingEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := spec
-		other.Algorithm, other.Supervision.Constraints = &Options{Algorithm: PCKmeans, Inference: inference.Exact}, nil
+		other.Algorithm = &Options{Algorithm: PCKmeans, Inference: inference.Exact}
+		other.Supervision.Constraints = nil
 		for _, p := range entailed.Pairs() {
 			c := constraint.Constraint{I: p.I, J: p.J, Kind: p.Kind, Weight: 2, Weighted: true}
 			if p.Kind == constraint.MustLink {
@@ -159,8 +172,10 @@ func TestContractingIsEntailingEverything(t *testing.T) {
 			other.Supervision.Constraints = append(other.Supervision.Constraints, c)
 		}
 		listed := solve(t, points, other)
-		if !slices.Equal(contracted.Labels, listed.Labels) || math.Abs(contracted.Objective-listed.Objective) > 1e-9*listed.Objective {
-			t.Errorf("seed %d: contracted %v (%g), with everything listed %v (%g)", seed, contracted.Labels, contracted.Objective, listed.Labels, listed.Objective)
+		if !slices.Equal(contracted.Labels, listed.Labels) ||
+			math.Abs(contracted.Objective-listed.Objective) > 1e-9*listed.Objective {
+			t.Errorf("seed %d: contracted %v (%g), with everything listed %v (%g)", seed, contracted.Labels,
+				contracted.Objective, listed.Labels, listed.Objective)
 		}
 	}
 }
@@ -169,7 +184,8 @@ func TestContractingIsEntailingEverything(t *testing.T) {
 func TestBlocksStayTogether(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := clusteringtest.NewRand(seed)
-		n, k := 5+rng.IntN(60), 1+rng.IntN(5)
+		n := 5 + rng.IntN(60)
+		k := 1 + rng.IntN(5)
 		points := clusteringtest.Blobs(t, rng, n, 1+rng.IntN(3), k)
 		spec := clustering.Spec{
 			K: k, Seed: seed, MaxIterations: 50, Restarts: 2,
@@ -180,14 +196,16 @@ func TestBlocksStayTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, start := range []clustering.Start{clustering.StartKmeansPlusPlus, clustering.StartNeighborhoods, clustering.StartLabels, clustering.StartRandom} {
+		for _, start := range []clustering.Start{clustering.StartKmeansPlusPlus, clustering.StartNeighborhoods,
+			clustering.StartLabels, clustering.StartRandom} {
 			spec.Initialization.Start, spec.Initialization.Labels = start, nil
 			if start == clustering.StartLabels {
 				spec.Initialization.Labels = clusteringtest.RandomLabels(rng, n, k) // blocks are split
 			}
 			what := fmt.Sprintf("seed %d from %v", seed, start)
 			result := solve(t, points, spec)
-			if got := contractedEnergy(points, set, result.Labels, result.Model.Centroids); math.Abs(got-result.Objective) > 1e-9*math.Abs(got)+1e-9 {
+			if got := contractedEnergy(points, set, result.Labels,
+				result.Model.Centroids); math.Abs(got-result.Objective) > 1e-9*math.Abs(got)+1e-9 {
 				t.Errorf("%s: labels %v have the objective %g, not %g", what, result.Labels, got, result.Objective)
 			}
 			for at, entry := range result.History[1:] {

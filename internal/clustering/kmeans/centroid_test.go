@@ -26,7 +26,9 @@ type testCase struct {
 // allCases are all algorithms with all their distortions, penalties, metrics and engines.
 func allCases(t testing.TB, seed uint64) []testCase {
 	rng := rand.New(rand.NewPCG(seed, 77))
-	n, d, k := 24+rng.IntN(30), 1+rng.IntN(4), 2+rng.IntN(3)
+	n := 24 + rng.IntN(30)
+	d := 1 + rng.IntN(4)
+	k := 2 + rng.IntN(3)
 	data := clusteringtest.Blobs(t, rng, n, d, k)
 	positive := make([]float64, len(data.Values))
 	for at, v := range data.Values {
@@ -50,7 +52,8 @@ func allCases(t testing.TB, seed uint64) []testCase {
 	constraints := clusteringtest.RandomConstraints(rng, n, k, rng.IntN(2*n))
 	if seed%3 == 0 {
 		for at := range constraints {
-			constraints[at].Weight, constraints[at].Weighted = 3*rng.Float64(), true
+			constraints[at].Weight = 3 * rng.Float64()
+			constraints[at].Weighted = true
 		}
 	}
 	var cases []testCase
@@ -66,7 +69,8 @@ func allCases(t testing.TB, seed uint64) []testCase {
 	add("spherical kmeans", spread, clustering.Spec{Algorithm: &Options{Algorithm: Kmeans, Distortion: metric.Cosine}})
 	var seeds []constraint.Seed
 	for range 1 + rng.IntN(2*k) {
-		if s := (constraint.Seed{Index: int32(rng.IntN(n)), Label: int32(rng.IntN(k))}); !slices.ContainsFunc(seeds, func(o constraint.Seed) bool { return o.Index == s.Index }) {
+		if s := (constraint.Seed{Index: int32(rng.IntN(n)), Label: int32(rng.IntN(k))}); !slices.ContainsFunc(seeds,
+			func(o constraint.Seed) bool { return o.Index == s.Index }) {
 			seeds = append(seeds, s)
 		}
 	}
@@ -106,20 +110,25 @@ func allCases(t testing.TB, seed uint64) []testCase {
 		})
 		for _, penalty := range []metric.PenaltyKind{metric.Potts, metric.Basu2003, metric.Bilenko2004} {
 			for _, algorithm := range []Algorithm{MPCKmeans, HMRFKmeans} {
-				start := []clustering.Start{clustering.StartDefault, clustering.StartWeightedFarthestFirst, clustering.StartKmeansPlusPlus}[rng.IntN(3)]
+				start := []clustering.Start{clustering.StartDefault, clustering.StartWeightedFarthestFirst,
+					clustering.StartKmeansPlusPlus}[rng.IntN(3)]
 				engine := []inference.Engine{inference.ICM, inference.BP, inference.LP}[rng.IntN(3)]
-				add(fmt.Sprint(algorithm, " ", form, " ", penalty, " ", engine), data, clustering.Spec{Initialization: clustering.Initialization{Start: start}, Supervision: clustering.Supervision{Constraints: constraints},
-					Algorithm: &Options{Algorithm: algorithm, Metric: form, Penalty: penalty, Inference: engine}})
+				add(fmt.Sprint(algorithm, " ", form, " ", penalty, " ", engine), data,
+					clustering.Spec{Initialization: clustering.Initialization{Start: start},
+						Supervision: clustering.Supervision{Constraints: constraints},
+						Algorithm:   &Options{Algorithm: algorithm, Metric: form, Penalty: penalty, Inference: engine}})
 			}
 		}
 	}
 	for _, distortion := range []metric.Distortion{metric.Cosine, metric.KL, metric.IDivergence} {
 		for _, penalty := range []metric.PenaltyKind{metric.Potts, metric.Basu2003, metric.Bilenko2004} {
-			add(fmt.Sprint("hmrf ", distortion, " ", penalty), spread, clustering.Spec{Supervision: clustering.Supervision{Constraints: constraints},
-				Algorithm: &Options{Algorithm: HMRFKmeans, Distortion: distortion, Penalty: penalty}})
+			add(fmt.Sprint("hmrf ", distortion, " ", penalty), spread,
+				clustering.Spec{Supervision: clustering.Supervision{Constraints: constraints},
+					Algorithm: &Options{Algorithm: HMRFKmeans, Distortion: distortion, Penalty: penalty}})
 		}
-		add(fmt.Sprint("hmrf ", distortion, " from perturbed means"), flat, clustering.Spec{Supervision: clustering.Supervision{Constraints: constraints[:min(2, len(constraints))]},
-			Algorithm: &Options{Algorithm: HMRFKmeans, Distortion: distortion}})
+		add(fmt.Sprint("hmrf ", distortion, " from perturbed means"), flat,
+			clustering.Spec{Supervision: clustering.Supervision{Constraints: constraints[:min(2, len(constraints))]},
+				Algorithm: &Options{Algorithm: HMRFKmeans, Distortion: distortion}})
 	}
 	return cases
 }
@@ -147,29 +156,32 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			e, last := newEvaluator(t, c.data, p), math.Inf(1)
-			f := checkedSetup{setup: setup{server: server{x: x}, p: p}, check: func(m clustering.Stepper, report clustering.Report) {
-				if report.Entry == nil {
-					return
-				}
-				steps++
-				r := &clustering.Result{}
-				m.FillResult(r)
-				value := report.Entry.Objective
-				want := e.objective(m.Labels(), r.Model.Centroids, r.Model.Metric)
-				if p.options.Distortion == metric.Cosine && !p.options.Algorithm.hasParts() {
-					want = float64(p.n) - want
-					value = want - (want - value) // maximized
-				}
-				scale := math.Abs(want) + math.Abs(r.Model.Metric.LogDet())
-				if math.Abs(value-want) > 1e-9*scale+1e-12 {
-					t.Errorf("%s, iteration %d: reported %.15g, evaluated %.15g", name, report.Entry.Iteration, value, want)
-				}
-				if now := m.Value(); now > last+1e-9*math.Abs(last)+1e-12 {
-					t.Errorf("%s, iteration %d: rose from %.15g to %.15g", name, report.Entry.Iteration, last, now)
-				}
-				last = m.Value()
-			}}
+			e := newEvaluator(t, c.data, p)
+			last := math.Inf(1)
+			f := checkedSetup{setup: setup{server: server{x: x}, p: p},
+				check: func(m clustering.Stepper, report clustering.Report) {
+					if report.Entry == nil {
+						return
+					}
+					steps++
+					r := &clustering.Result{}
+					m.FillResult(r)
+					value := report.Entry.Objective
+					want := e.objective(m.Labels(), r.Model.Centroids, r.Model.Metric)
+					if p.options.Distortion == metric.Cosine && !p.options.Algorithm.hasParts() {
+						want = float64(p.n) - want
+						value = want - (want - value) // maximized
+					}
+					scale := math.Abs(want) + math.Abs(r.Model.Metric.LogDet())
+					if math.Abs(value-want) > 1e-9*scale+1e-12 {
+						t.Errorf("%s, iteration %d: reported %.15g, evaluated %.15g", name, report.Entry.Iteration,
+							value, want)
+					}
+					if now := m.Value(); now > last+1e-9*math.Abs(last)+1e-12 {
+						t.Errorf("%s, iteration %d: rose from %.15g to %.15g", name, report.Entry.Iteration, last, now)
+					}
+					last = m.Value()
+				}}
 			result, err := clustering.Run(ctx, f, clustering.NopObserver{})
 			switch {
 			case err != nil && optionsOf(c.spec).Algorithm == CopKmeans:

@@ -32,11 +32,14 @@ func newCop(run state) *cop {
 func (p *Problem) checkFeasible() error {
 	const field = "spec.supervision.constraints"
 	if p.Constraints.CountConflicts() > 0 {
-		return fault.Invalid("INCONSISTENT_CONSTRAINTS", "%s: no labels satisfy both, and cop-kmeans takes constraints as hard",
+		return fault.Invalid("INCONSISTENT_CONSTRAINTS",
+			"%s: no labels satisfy both, and cop-kmeans takes constraints as hard",
 			p.Constraints.Conflicts(1)[0]).OnField(field)
 	}
 	if components := p.Constraints.Components().Count(); components < p.spec.K {
-		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: the must-links leave %s of points, too few for %d clusters that are not empty",
+		return fault.Invalid("INFEASIBLE_CONSTRAINTS",
+			"the constraints are proven infeasible: the must-links leave %s of points, too few for %d clusters that "+
+				"are not empty",
 			text.Plural(components, "group"), p.spec.K).OnField(field)
 	}
 	p.colored = newColored(p.Constraints, p.spec.K)
@@ -45,7 +48,9 @@ func (p *Problem) checkFeasible() error {
 		for _, v := range clique[:min(len(clique), 12)] {
 			names = append(names, p.colored.describe(v))
 		}
-		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: %d points are all cannot-linked to each other (%s), which needs as many clusters, and k is %d",
+		return fault.Invalid("INFEASIBLE_CONSTRAINTS",
+			"the constraints are proven infeasible: %d points are all cannot-linked to each other (%s), which needs "+
+				"as many clusters, and k is %d",
 			len(clique), strings.Join(names, ", "), p.spec.K).OnField(field)
 	}
 	return nil
@@ -113,10 +118,16 @@ func (m *cop) colorComponents(ctx context.Context, costs []float64) ([]int32, er
 	const field = "spec.supervision.constraints"
 	switch found {
 	case coloring.Uncolorable:
-		return nil, fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: an exhaustive search found no way to put %d cannot-linked groups of points into %d clusters",
-			m.Len(), k).OnField(field)
+		return nil,
+			fault.Invalid("INFEASIBLE_CONSTRAINTS",
+				"the constraints are proven infeasible: an exhaustive search found no way to put %d cannot-linked "+
+					"groups of points into %d clusters",
+				m.Len(), k).OnField(field)
 	case coloring.Undecided:
-		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END", "cop-kmeans found no labels that satisfy all cannot-links, in %s and a search of %d steps; there may be none: use more clusters, fewer constraints or a larger max_restarts, or pc-kmeans, which may violate some",
+		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END",
+			"cop-kmeans found no labels that satisfy all cannot-links, in %s and a search of %d steps; there may be "+
+				"none: use more clusters, fewer constraints or a larger max_restarts, or pc-kmeans, which "+
+				"may violate some",
 			text.Plural(1+m.p.options.MaxRestarts, "order"), coloring.SearchLimit)
 	}
 	return m.Reduce(ctx, colors, cost)

@@ -35,7 +35,8 @@ type best struct {
 // of prepared rows. rows holds all prepared rows of the problem; if it is nil, nothing is exchanged. Every round is
 // part of the context's snapshot.
 func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]float64, error) {
-	source, piece := p.spec.Source(clustering.StreamExchange), snapshot.Open(ctx, "exchanges")
+	source := p.spec.Source(clustering.StreamExchange)
+	piece := snapshot.Open(ctx, "exchanges")
 	found := p.readBest(piece.State(), source)
 	if found == nil {
 		first, err := Run(ctx, p, x, clustering.NopObserver{})
@@ -56,7 +57,9 @@ func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]f
 			return nil, err
 		}
 		if found.failures++; other.Objective < found.objective {
-			found.centroids, found.objective, found.failures = centered(other.Model.Centroids, p.Vectors.Mean), other.Objective, 0
+			found.centroids = centered(other.Model.Centroids, p.Vectors.Mean)
+			found.objective = other.Objective
+			found.failures = 0
 		}
 	}
 	return found.centroids, ctx.Err()
@@ -100,8 +103,10 @@ func exchange(ctx context.Context, rows []float64, width int, centroids []float6
 		return centroids, err
 	}
 	n := len(rows) / width
-	exchanged, cheapest := false, trial{rise: math.Inf(1)}
-	distances, losses := make([]float64, n), make([]float64, x.k)
+	exchanged := false
+	cheapest := trial{rise: math.Inf(1)}
+	distances := make([]float64, n)
+	losses := make([]float64, x.k)
 	for range min(triesPerCluster*x.k, maxTries) {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -37,15 +37,18 @@ func TestExchangesGetOutOfLocalMinima(t *testing.T) {
 			t.Fatal(err)
 		}
 		if total(rows, 2, improved) > total(rows, 2, stuck)/3 {
-			t.Errorf("seed %d: %v, sum %v instead of %v", seed, improved, total(rows, 2, improved), total(rows, 2, stuck))
+			t.Errorf("seed %d: %v, sum %v instead of %v", seed, improved, total(rows, 2, improved),
+				total(rows, 2, stuck))
 		}
 	}
-	if got, err := exchange(t.Context(), []float64{1, 1, 2}, 1, []float64{1}, rand.New(rand.NewPCG(1, 1))); err != nil || got[0] != 1 {
+	if got, err := exchange(t.Context(), []float64{1, 1, 2}, 1, []float64{1},
+		rand.New(rand.NewPCG(1, 1))); err != nil || got[0] != 1 {
 		t.Errorf("the only centroid was exchanged: %v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := exchange(ctx, []float64{1, 1, 2}, 1, []float64{1, 2}, rand.New(rand.NewPCG(1, 1))); !errors.Is(err, context.Canceled) {
+	if _, err := exchange(ctx, []float64{1, 1, 2}, 1, []float64{1, 2}, rand.New(rand.NewPCG(1, 1))); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("canceled exchanges ended with %v", err)
 	}
 }
@@ -54,7 +57,8 @@ func TestExchangesGetOutOfLocalMinima(t *testing.T) {
 func TestDistancesAfterExchanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	const n, width, k = 200, 3, 6
-	rows, centroids := make([]float64, n*width), make([]float64, k*width)
+	rows := make([]float64, n*width)
+	centroids := make([]float64, k*width)
 	for at := range rows {
 		rows[at] = rng.NormFloat64()
 	}
@@ -64,15 +68,18 @@ func TestDistancesAfterExchanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 50 {
-		c, point := rng.IntN(k), rng.IntN(n)
+		c := rng.IntN(k)
+		point := rng.IntN(n)
 		distances := make([]float64, n)
 		for i := range n {
 			distances[i] = metric.SquaredDistance(x.row(i), x.row(point))
 		}
-		before, losses := total(rows, width, x.centroids), make([]float64, k)
+		before := total(rows, width, x.centroids)
+		losses := make([]float64, k)
 		best := x.bestReplacement(distances, losses)
 		copy(x.centroids[c*width:], x.row(point))
-		if rise := total(rows, width, x.centroids) - before; rise < best.rise-1e-9 || c == best.centroid && rise > best.rise+1e-9 {
+		if rise := total(rows, width, x.centroids) - before; rise < best.rise-1e-9 ||
+			c == best.centroid && rise > best.rise+1e-9 {
 			t.Fatalf("centroid %d for point %d raises the sum by %v; the least is said to be %+v", c, point, rise, best)
 		}
 		x.update(int32(c), distances)

@@ -76,7 +76,8 @@ func (p *Problem) JointBytes() int64 {
 	if !g.single {
 		values += len(g.members)
 	}
-	return 8*int64(values)*int64(p.spec.K) + inference.MemoryBytes(p.options.Inference, p.spec.K, len(g.members), len(pairs))
+	return 8*int64(values)*int64(p.spec.K) + inference.MemoryBytes(p.options.Inference, p.spec.K,
+		len(g.members), len(pairs))
 }
 
 // convergedDecrease is the relative decrease of J up to which a step without moves ends the run.
@@ -141,7 +142,8 @@ func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 	m.iteration++
 	assignmentObjective := assigned.Total()
 	report := clustering.Report{Notices: m.notices, Entry: &clustering.HistoryEntry{
-		Iteration: m.iteration, Objective: m.Value(), Moved: moved, AssignmentObjective: &assignmentObjective, Parts: m.parts,
+		Iteration: m.iteration, Objective: m.Value(), Moved: moved, AssignmentObjective: &assignmentObjective,
+		Parts: m.parts,
 	}}
 	m.notices = nil
 	switch decrease := previous - m.Value(); {
@@ -183,11 +185,14 @@ func (m *hmrf) infer(ctx context.Context) ([]labeling.Move, error) {
 	if m.energy == nil || m.p.options.Penalty != metric.Potts {
 		m.energy = inference.NewEnergy(k, m.pairCosts())
 	}
-	costs, current := m.costs(distances, k), make([]int32, len(m.members))
+	costs := m.costs(distances, k)
+	current := make([]int32, len(m.members))
 	for group, members := range m.members {
 		current[group] = m.labels[members[0]]
 		// If the start left the group without a label, or split it, it begins where it costs least.
-		if current[group] < 0 || slices.ContainsFunc(members, func(point int32) bool { return m.labels[point] != current[group] }) {
+		if current[group] < 0 || slices.ContainsFunc(members, func(point int32) bool {
+			return m.labels[point] != current[group]
+		}) {
 			current[group] = int32(choose.Smallest(costs[group*k : (group+1)*k]))
 		}
 	}
@@ -196,7 +201,8 @@ func (m *hmrf) infer(ctx context.Context) ([]labeling.Move, error) {
 		return nil, err
 	}
 	m.warnFallback(result.Fallbacks)
-	m.lastInference = clustering.Inference{Engine: m.p.options.Inference, Exact: result.Exact, Fallbacks: len(result.Fallbacks), Rounds: result.Rounds}
+	m.lastInference = clustering.Inference{Engine: m.p.options.Inference, Exact: result.Exact,
+		Fallbacks: len(result.Fallbacks), Rounds: result.Rounds}
 	if m.p.options.Inference == inference.LP {
 		// Subtract these distortions: completeLowerBound adds those of all points.
 		bound := result.LPValue
@@ -237,7 +243,8 @@ func (m *hmrf) warnDegenerate(outcome metric.Outcome) {
 	}
 	m.warnedDegenerate = true
 	m.notices = append(m.notices, clustering.Notice{Code: "DEGENERATE_METRIC", Message: fmt.Sprintf(
-		"the points do not determine the metric in every direction: %d of its values were kept unchanged, and %d were raised to 1e-9 of the largest",
+		"the points do not determine the metric in every direction: %d of its values were kept unchanged, and %d "+
+			"were raised to 1e-9 of the largest",
 		outcome.Kept, outcome.Floored)})
 }
 
@@ -285,7 +292,8 @@ func (m *hmrf) markViolations() (violated int) {
 func (m *hmrf) terms(distortion float64) *clustering.ObjectiveParts {
 	measure := m.measureOf(m.metric)
 	parts := &clustering.ObjectiveParts{Violated: m.markViolations()}
-	parts.Distortion, parts.LogDet = distortion, m.metric.LogDet()
+	parts.Distortion = distortion
+	parts.LogDet = m.metric.LogDet()
 	parts.MustLink, parts.CannotLink = measure.Penalties(m.p.options.Penalty, m.links,
 		measure.Bound(m.p.options.Penalty, m.links, m.p.ranges))
 	return parts
@@ -344,9 +352,11 @@ func (m *hmrf) Restore(_ context.Context, r *snapshot.Reader) error {
 	labels := m.read(r)
 	m.parts = clustering.ReadParts(r)
 	m.lastInference = clustering.Inference{
-		Engine: inference.Engine(r.Int()), Exact: r.Bool(), LPValue: r.OptionalFloat(), Fallbacks: r.Int(), Rounds: r.Int(),
+		Engine: inference.Engine(r.Int()), Exact: r.Bool(), LPValue: r.OptionalFloat(), Fallbacks: r.Int(),
+		Rounds: r.Int(),
 	}
-	m.warnedFallback, m.warnedDegenerate = r.Bool(), r.Bool()
+	m.warnedFallback = r.Bool()
+	m.warnedDegenerate = r.Bool()
 	if err := r.End(); err != nil {
 		return err
 	}

@@ -19,9 +19,11 @@ import (
 func TestFallbackNamesARow(t *testing.T) {
 	m := &hmrf{}
 	m.members = [][]int32{{2, 4}, {7, 9}}
-	m.warnFallback([]inference.Fallback{{Engine: inference.LP, To: inference.BP, Point: 1, Points: 40, Cause: inference.OverWorkLimit}})
+	m.warnFallback([]inference.Fallback{{Engine: inference.LP, To: inference.BP, Point: 1, Points: 40,
+		Cause: inference.OverWorkLimit}})
 	m.warnFallback([]inference.Fallback{{Point: 0}})
-	const want = "lp gave up on 1 group of linked points, which bp assigned instead; the first has 40 points, around row 7 (over the work limit)"
+	const want = "lp gave up on 1 group of linked points, which bp assigned instead; the first has 40 points, around " +
+		"row 7 (over the work limit)"
 	if len(m.notices) != 1 || m.notices[0].Message != want || !slices.Contains(m.notices[0].Parts, text.Row(7)) {
 		t.Errorf("%+v", m.notices)
 	}
@@ -51,7 +53,8 @@ func TestLowerBoundIsThatOfTheResult(t *testing.T) {
 	rng := clusteringtest.NewRand(3)
 	data := clusteringtest.Blobs(t, rng, 60, 3, 2)
 	spec := clustering.Spec{
-		K: 3, Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, 60, 3, 30)}, Algorithm: &Options{
+		K: 3, Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, 60, 3, 30)},
+		Algorithm: &Options{
 			Algorithm: MPCKmeans, Inference: inference.LP,
 		},
 	}
@@ -80,7 +83,8 @@ func TestLowerBoundIsThatOfTheResult(t *testing.T) {
 	for at := 2; at <= 3; at++ {
 		got := run(100, at)
 		want := run(got.Iterations, -1)
-		if got.StopReason != clustering.StopCanceled || got.Iterations != at-1 || !reflect.DeepEqual(got.Inference, want.Inference) {
+		if got.StopReason != clustering.StopCanceled || got.Iterations != at-1 ||
+			!reflect.DeepEqual(got.Inference, want.Inference) {
 			t.Errorf("canceled after %d iterations: %+v with bound %g, want %+v with bound %g",
 				got.Iterations, got.Inference, *got.Inference.LPValue, want.Inference, *want.Inference.LPValue)
 		}

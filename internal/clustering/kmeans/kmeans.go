@@ -63,7 +63,8 @@ func (m *kmeans) assignAmbiguous() ([]labeling.Move, error) {
 		return nil, err
 	}
 	return m.movesTo(points, func(at int) int32 {
-		row, labels := distances[at*m.p.spec.K:(at+1)*m.p.spec.K], m.ambiguous[at].labels
+		row := distances[at*m.p.spec.K : (at+1)*m.p.spec.K]
+		labels := m.ambiguous[at].labels
 		best := m.labels[points[at]]
 		if !slices.Contains(labels, best) {
 			best = labels[0]

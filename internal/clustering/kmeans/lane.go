@@ -119,7 +119,8 @@ func (l *lane) DistortionBeforeStep(m *vector.Model, skip []int32) (float64, err
 
 // sameOperands reports whether two steps would do the same.
 func sameOperands(a, b vector.Query) bool {
-	return slices.Equal(a.Points, b.Points) && a.Model.Distortion == b.Model.Distortion && a.Model.Clusters == b.Model.Clusters &&
+	return slices.Equal(a.Points, b.Points) && a.Model.Distortion == b.Model.Distortion &&
+		a.Model.Clusters == b.Model.Clusters &&
 		slices.Equal(a.Model.Centroids, b.Model.Centroids) && slices.Equal(a.Model.Absent, b.Model.Absent) &&
 		slices.Equal(a.Model.Metric, b.Model.Metric)
 }

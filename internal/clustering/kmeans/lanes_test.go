@@ -111,7 +111,9 @@ func TestOperationsDoNotSeeTheStepAhead(t *testing.T) {
 			return x.Step(&vector.Model{Distortion: m.Distortion, Clusters: 2, Centroids: []float64{-6, 5}}, nil)
 		},
 		"a step of fewer points": func(x *lane, m *vector.Model) (any, error) { return x.Step(m, []int32{1}) },
-		"load":                   func(x *lane, _ *vector.Model) (any, error) { return x.Load([]int32{0, 0, 0, 1, 1, 1}) },
+		"load": func(x *lane, _ *vector.Model) (any, error) {
+			return x.Load([]int32{0, 0, 0, 1, 1, 1})
+		},
 	} {
 		var answers [2]any
 		for ahead := range 2 {
@@ -162,7 +164,8 @@ func TestRestartsAndProblemsSideBySideEqualThoseAlone(t *testing.T) {
 			}
 			want := solveAlone(t, p, c.data, 1)
 			for _, lanes := range []int{2, 3, 16} {
-				if got := solveAlone(t, p, c.data, lanes); want.err == nil && !reflect.DeepEqual(got, want) || (want.err == nil) != (got.err == nil) {
+				if got := solveAlone(t, p, c.data, lanes); want.err == nil && !reflect.DeepEqual(got, want) ||
+					(want.err == nil) != (got.err == nil) {
 					t.Fatalf("seed %d, %s, %d lanes: %+v, want %+v", seed, c.name, lanes, got, want)
 				}
 			}
@@ -191,7 +194,8 @@ func TestRestartsAndProblemsSideBySideEqualThoseAlone(t *testing.T) {
 				}
 				for p, want := range alone[of] {
 					if !reflect.DeepEqual(results[p], want.result) || !slices.Equal(heard[p].lines, want.heard.lines) {
-						t.Fatalf("seed %d, problem %d of %d: %+v, want %+v", seed, p, len(group), results[p], want.result)
+						t.Fatalf("seed %d, problem %d of %d: %+v, want %+v", seed, p, len(group),
+							results[p], want.result)
 					}
 				}
 			}
@@ -220,11 +224,13 @@ func (f *fragile) Step(ctx context.Context, queries []vector.Query) (*Step, erro
 // heard until then is how the whole run begins.
 func TestRestartsSideBySideEndEarly(t *testing.T) {
 	data := clusteringtest.Blobs(t, clusteringtest.NewRand(3), 300, 3, 3)
-	p, err := Prepare(data, clustering.Spec{K: 3, Restarts: 6, MaxIterations: 100, Algorithm: &Options{Algorithm: Kmeans}})
+	p, err := Prepare(data, clustering.Spec{K: 3, Restarts: 6, MaxIterations: 100,
+		Algorithm: &Options{Algorithm: Kmeans}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, broken := solveAlone(t, p, data, 6), errors.New("broken")
+	whole := solveAlone(t, p, data, 6)
+	broken := errors.New("broken")
 	for after := range 6 {
 		for _, cancels := range []bool{false, true} {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -242,7 +248,8 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 			heard := &log{}
 			result, err := Run(ctx, p, x, heard)
 			cancel()
-			if begins := whole.heard.lines[:min(len(heard.lines), len(whole.heard.lines))]; !slices.Equal(heard.lines, begins) {
+			if begins := whole.heard.lines[:min(len(heard.lines), len(whole.heard.lines))]; !slices.Equal(heard.lines,
+				begins) {
 				t.Errorf("after %d steps, canceled %v: heard\n%v\ninstead of\n%v", after, cancels, heard.lines, begins)
 			}
 			switch {
@@ -250,7 +257,8 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 				t.Errorf("after %d steps: %v instead of the executor's error", after, err)
 			case cancels && after < 2 && !errors.Is(err, context.Canceled):
 				t.Errorf("canceled before the first iteration was measured: %v, %v", result, err)
-			case cancels && after >= 2 && (err != nil || result.StopReason != clustering.StopCanceled || len(result.Labels) != 300):
+			case cancels && after >= 2 && (err != nil || result.StopReason != clustering.StopCanceled ||
+				len(result.Labels) != 300):
 				t.Errorf("canceled after %d steps: %+v, %v", after, result, err)
 			}
 		}
@@ -259,7 +267,8 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 
 // Problems that do not fit each other or the executor are refused.
 func TestProblemsOfOtherRowsAreRefused(t *testing.T) {
-	data, other := clusteringtest.Blobs(t, clusteringtest.NewRand(3), 60, 3, 3), clusteringtest.Blobs(t, clusteringtest.NewRand(4), 60, 3, 3)
+	data := clusteringtest.Blobs(t, clusteringtest.NewRand(3), 60, 3, 3)
+	other := clusteringtest.Blobs(t, clusteringtest.NewRand(4), 60, 3, 3)
 	problem := func(data dataset.Dataset, k int) *Problem {
 		p, err := Prepare(data, clustering.Spec{K: k, MaxIterations: 10, Algorithm: &Options{Algorithm: Kmeans}})
 		if err != nil {
@@ -272,8 +281,11 @@ func TestProblemsOfOtherRowsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, problems := range map[string][]*Problem{"other rows": {p, problem(other, 3)}, "another k": {p, problem(data, 2)}} {
-		if _, err := RunAll(t.Context(), problems, x, func(int) clustering.Observer { return clustering.NopObserver{} }); err == nil {
+	for name, problems := range map[string][]*Problem{"other rows": {p, problem(other, 3)},
+		"another k": {p, problem(data, 2)}} {
+		if _, err := RunAll(t.Context(), problems, x, func(int) clustering.Observer {
+			return clustering.NopObserver{}
+		}); err == nil {
 			t.Errorf("%s were accepted", name)
 		}
 	}
@@ -340,7 +352,8 @@ func TestOperationsOfConstrainedIterations(t *testing.T) {
 		if algorithm == MPCKmeans {
 			metrics = ran
 		}
-		if c := x.count; c["assign"] > 0 || c["step"] > ran+1 || c["update"] > ran/2 || c["scatter"] > c["update"]+metrics {
+		if c := x.count; c["assign"] > 0 || c["step"] > ran+1 || c["update"] > ran/2 ||
+			c["scatter"] > c["update"]+metrics {
 			t.Errorf("%v: %d iterations took %v", algorithm, ran, c)
 		}
 	}

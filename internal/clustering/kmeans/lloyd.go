@@ -90,7 +90,8 @@ func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
 	m.iteration++
 	assignmentObjective := m.reported(assigned)
 	report := clustering.Report{Entry: &clustering.HistoryEntry{
-		Iteration: m.iteration, Objective: m.reported(m.value), Moved: cmp.Or(moved, filled), AssignmentObjective: &assignmentObjective,
+		Iteration: m.iteration, Objective: m.reported(m.value), Moved: cmp.Or(moved, filled),
+		AssignmentObjective: &assignmentObjective,
 	}}
 	if m.iteration > 1 && m.p.withinTolerance(previous, m.value) {
 		report.Stop = clustering.StopTolerance

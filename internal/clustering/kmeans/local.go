@@ -24,7 +24,8 @@ type local struct {
 
 // NewLocal returns an executor within this process, and builds all tiles of the problem. It has as many lanes as the
 // problem and others on the same rows can use.
-func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int, others ...*Problem) (Executor, error) {
+func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int,
+	others ...*Problem) (Executor, error) {
 	data, err := p.Units.Apply(data)
 	if err != nil {
 		return nil, err
@@ -36,7 +37,8 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 	shape := labeling.Shape{Points: p.n, Clusters: p.spec.K, Lanes: Lanes(append([]*Problem{p}, others...)...)}
 	l := &local{
 		shard: vector.NewShard(source, threads), shape: shape, tiles: partition.AllTiles(p.n),
-		labels: clustering.Unassigned(shape.Lanes * p.n), sums: make([]float64, shape.Lanes*shape.Clusters*p.Vectors.Width()),
+		labels: clustering.Unassigned(shape.Lanes * p.n),
+		sums:   make([]float64, shape.Lanes*shape.Clusters*p.Vectors.Width()),
 	}
 	if err = l.shard.Build(ctx, l.tiles); err != nil {
 		return nil, err

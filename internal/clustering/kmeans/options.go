@@ -31,7 +31,8 @@ const (
 )
 
 func (a Algorithm) String() string {
-	return text.Name(a, "", "kmeans", "seeded-kmeans", "constrained-kmeans", "cop-kmeans", "pc-kmeans", "m-kmeans", "mpc-kmeans", "hmrf-kmeans")
+	return text.Name(a, "", "kmeans", "seeded-kmeans", "constrained-kmeans", "cop-kmeans", "pc-kmeans", "m-kmeans",
+		"mpc-kmeans", "hmrf-kmeans")
 }
 
 // Options selects an algorithm and its options. Fields that are 0 take the values of the algorithm's paper:
@@ -66,7 +67,8 @@ type Options struct {
 // distortion scale rows to length 1.
 func NewOptions(r catalog.Request) *Options {
 	distortions := map[string]metric.Distortion{
-		"euclidean": metric.SquaredEuclidean, "spherical": metric.Cosine, "cosine": metric.Cosine, "kl": metric.KL, "i-divergence": metric.IDivergence,
+		"euclidean": metric.SquaredEuclidean, "spherical": metric.Cosine, "cosine": metric.Cosine, "kl": metric.KL,
+		"i-divergence": metric.IDivergence,
 	}
 	o := &Options{
 		Algorithm:   catalog.Named(r.Algorithm, HMRFKmeans),
@@ -94,7 +96,8 @@ func (a Algorithm) hasParts() bool { return a == MKmeans || a.constrained() }
 
 // withDefaults fills in the algorithm's defaults.
 func (o Options) withDefaults() Options {
-	o.Distortion, o.MaxRestarts = cmp.Or(o.Distortion, metric.SquaredEuclidean), cmp.Or(o.MaxRestarts, 10)
+	o.Distortion = cmp.Or(o.Distortion, metric.SquaredEuclidean)
+	o.MaxRestarts = cmp.Or(o.MaxRestarts, 10)
 	if o.Algorithm.constrained() {
 		o.Inference = cmp.Or(o.Inference, inference.ICM)
 	}
@@ -106,7 +109,8 @@ func (o Options) withDefaults() Options {
 	case HMRFKmeans:
 		o.Penalty = cmp.Or(o.Penalty, metric.Bilenko2004)
 	}
-	learns := o.Algorithm == MKmeans || o.Algorithm == MPCKmeans || o.Algorithm == HMRFKmeans && o.Distortion == metric.SquaredEuclidean
+	learns := o.Algorithm == MKmeans || o.Algorithm == MPCKmeans ||
+		o.Algorithm == HMRFKmeans && o.Distortion == metric.SquaredEuclidean
 	if learns {
 		o.Metric = cmp.Or(o.Metric, metric.Diagonal)
 	}
@@ -120,7 +124,8 @@ func (o *Options) Name() string { return o.Algorithm.String() }
 // Validate implements clustering.Algorithm.
 func (o *Options) Validate(_ int, spec clustering.Spec) error {
 	if len(spec.Supervision.Seeds) == 0 && o.Algorithm.seeded() {
-		return fault.Invalid("NO_SEEDS", "%v starts from seeds; give at least one", o.Algorithm).OnField("spec.supervision.seeds")
+		return fault.Invalid("NO_SEEDS", "%v starts from seeds; give at least one", o.Algorithm).OnField(
+			"spec.supervision.seeds")
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ func (p *Problem) planStarts() (plan startPlan) {
 	spec, algorithm, start, runs := p.spec, p.options.Algorithm, p.startKind(), p.spec.Runs()
 	linked := p.Constraints.Len() > 0
 	unconstrained := spec.Choose && algorithm.constrained() && linked
-	mixed := spec.Choose && spec.Initialization.Start == clustering.StartDefault && (algorithm.hasParts() || algorithm == CopKmeans)
+	mixed := spec.Choose && spec.Initialization.Start == clustering.StartDefault &&
+		(algorithm.hasParts() || algorithm == CopKmeans)
 	random := start == clustering.StartKmeansPlusPlus || start == clustering.StartRandom
 	if p.mayRace() && (algorithm == Kmeans && random || unconstrained) {
 		plan.raceRows = p.raceSize()
@@ -131,7 +132,8 @@ type unconstrained struct {
 // findUnconstrained computes the answer without constraints, unless an earlier process has.
 func (p *Problem) findUnconstrained(ctx context.Context, x Executor) (unconstrained, error) {
 	spec := p.spec
-	spec.Supervision.Constraints, spec.Initialization.Start, spec.Initialization.Labels = nil, clustering.StartKmeansPlusPlus, nil
+	spec.Supervision.Constraints, spec.Initialization.Start, spec.Initialization.Labels = nil,
+		clustering.StartKmeansPlusPlus, nil
 	spec.Restarts, spec.MaxIterations = p.plan.unconstrained, max(spec.MaxIterations, 1)
 	if p.plan.raceRows > 0 {
 		spec.Restarts = p.spec.Runs()
@@ -144,7 +146,9 @@ func (p *Problem) findUnconstrained(ctx context.Context, x Executor) (unconstrai
 	if p.sampled != nil {
 		plain = plain.BeginAt(p.sampled)
 	}
-	return snapshot.Once(ctx, "unconstrained", func(w *snapshot.Writer, u unconstrained) { u.save(w) }, p.readUnconstrained,
+	return snapshot.Once(ctx, "unconstrained", func(w *snapshot.Writer, u unconstrained) {
+		u.save(w)
+	}, p.readUnconstrained,
 		func(ctx context.Context) (unconstrained, error) { return plain.answer(ctx, x) })
 }
 

@@ -53,13 +53,15 @@ func TestCorrectConstraintsDoNoHarm(t *testing.T) {
 func TestNoAnswerIsWorseThanTheUnconstrainedOne(t *testing.T) {
 	for seed := range uint64(10) {
 		for _, c := range allCases(t, seed) {
-			c.spec.Choose, c.spec.Supervision.EntailSmall, c.spec.Initialization.Start, c.spec.Initialization.Labels, c.spec.Restarts = true, true, clustering.StartDefault, nil, 3
+			c.spec.Choose, c.spec.Supervision.EntailSmall, c.spec.Initialization.Start, c.spec.Initialization.Labels, c.spec.Restarts =
+				true, true, clustering.StartDefault, nil, 3
 			if !c.spec.Algorithm.(*Options).Algorithm.constrained() || len(c.spec.Supervision.Constraints) == 0 {
 				continue
 			}
 			result := solve(t, c.data, c.spec)
 			if result.BehindUnconstrained > 1e-9*math.Abs(result.Objective) {
-				t.Errorf("seed %d, %s: behind by %v with %v", seed, c.name, result.BehindUnconstrained, result.Objective)
+				t.Errorf("seed %d, %s: behind by %v with %v", seed, c.name, result.BehindUnconstrained,
+					result.Objective)
 			}
 		}
 	}
@@ -78,9 +80,11 @@ func TestTheUnitIsTheMeanDistortion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := solve(t, points, clustering.Spec{K: 3, MaxIterations: 100, Restarts: 10, Algorithm: &Options{Algorithm: Kmeans}})
+	free := solve(t, points, clustering.Spec{K: 3, MaxIterations: 100, Restarts: 10,
+		Algorithm: &Options{Algorithm: Kmeans}})
 	for at, pair := range weighed.Constraints.Pairs() {
-		if want := free.Objective / 60 * problem.Constraints.Pairs()[at].Weight; pair.Weight != want || weighed.links[at].Weight != want {
+		if want := free.Objective / 60 * problem.Constraints.Pairs()[at].Weight; pair.Weight != want ||
+			weighed.links[at].Weight != want {
 			t.Errorf("the weight of %d-%d is %v, want %v", pair.I, pair.J, pair.Weight, want)
 		}
 	}
@@ -92,7 +96,8 @@ func TestTheUnitIsTheMeanDistortion(t *testing.T) {
 	}
 	spec.Algorithm = &Options{Algorithm: HMRFKmeans} // whose penalties have a unit of their own
 	problem, x = prepared(t, points, spec)
-	if weighed, err = problem.begin(context.Background(), x); err != nil || weighed.Constraints != problem.Constraints || weighed.unconstrained == nil {
+	if weighed, err = problem.begin(context.Background(), x); err != nil ||
+		weighed.Constraints != problem.Constraints || weighed.unconstrained == nil {
 		t.Errorf("hmrf-kmeans weighs %v, %v", weighed.Constraints.Pairs()[0], err)
 	}
 }
@@ -110,7 +115,8 @@ func TestStartsOfRestarts(t *testing.T) {
 		restarts int
 		starts   []clustering.Start
 	}{
-		"pc":       {func(*clustering.Spec) {}, 10, []clustering.Start{free, clustering.StartNeighborhoods, plus, plus}},
+		"pc": {func(*clustering.Spec) {}, 10, []clustering.Start{free, clustering.StartNeighborhoods,
+			plus, plus}},
 		"pc alone": {func(s *clustering.Spec) { s.Supervision.Constraints = nil }, 10, []clustering.Start{plus, plus}},
 		"named": {
 			func(s *clustering.Spec) { s.Initialization.Start = clustering.StartRandom }, 10,
@@ -129,14 +135,21 @@ func TestStartsOfRestarts(t *testing.T) {
 			[]clustering.Start{clustering.StartRandom, plus},
 		},
 		"kmeans": {
-			func(s *clustering.Spec) { s.Supervision.Constraints, s.Algorithm = nil, &Options{Algorithm: Kmeans} }, 10,
+			func(s *clustering.Spec) {
+				s.Supervision.Constraints = nil
+				s.Algorithm = &Options{Algorithm: Kmeans}
+			}, 10,
 			[]clustering.Start{plus, plus},
 		},
 		"seeded": {func(s *clustering.Spec) {
-			s.Supervision.Constraints, s.Supervision.Seeds, s.Algorithm = nil, seeds, &Options{Algorithm: SeededKmeans}
+			s.Supervision.Constraints = nil
+			s.Supervision.Seeds = seeds
+			s.Algorithm = &Options{Algorithm: SeededKmeans}
 		}, 1, []clustering.Start{clustering.StartSeeds}},
 		"part seed": {func(s *clustering.Spec) {
-			s.Supervision.Constraints, s.Supervision.Seeds, s.Algorithm = nil, seeds[:1], &Options{Algorithm: SeededKmeans}
+			s.Supervision.Constraints = nil
+			s.Supervision.Seeds = seeds[:1]
+			s.Algorithm = &Options{Algorithm: SeededKmeans}
 		}, 10, []clustering.Start{clustering.StartSeeds}},
 	} {
 		spec := chosen(PCKmeans, 2, pair)

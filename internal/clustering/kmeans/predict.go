@@ -29,7 +29,8 @@ func Predict(ctx context.Context, m *model.Model, data dataset.Dataset, threads 
 		return nil, err
 	}
 	if spec.Columns != m.D {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but the model was fitted to points with %d", spec.Columns, m.D)
+		return nil, fault.Invalid("SIZE_MISMATCH",
+			"the points have %d columns, but the model was fitted to points with %d", spec.Columns, m.D)
 	}
 	source, err := vector.NewSource(spec, data)
 	if err != nil {
@@ -53,7 +54,8 @@ func centroidsInUnits(m *model.Model) ([]float64, error) {
 // Assign labels all rows of a shard by their nearest centroids.
 func Assign(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) (*clustering.Prediction, error) {
 	const step = 1
-	tiles, labels := partition.AllTiles(rows), clustering.Unassigned(rows)
+	tiles := partition.AllTiles(rows)
+	labels := clustering.Unassigned(rows)
 	if err := shard.Build(ctx, tiles); err != nil {
 		return nil, err
 	}

@@ -42,8 +42,10 @@ func TestPredictionOfTheRunsOwnPoints(t *testing.T) {
 			distance := distancesBy(t, r.Model, c.data.(*dataset.Points))
 			for i, label := range predict(t, r.Model, c.data) {
 				was := r.Labels[i]
-				if gain := distance(i, was) - distance(i, label); !held[int32(i)] && label != was && gain > 1e-9 { // ties keep their label in a run
-					t.Errorf("seed %d, %s: point %d has label %d, predicted is %d, nearer by %g", seed, c.name, i, was, label, gain)
+				// ties keep their label in a run
+				if gain := distance(i, was) - distance(i, label); !held[int32(i)] && label != was && gain > 1e-9 {
+					t.Errorf("seed %d, %s: point %d has label %d, predicted is %d, nearer by %g", seed, c.name, i,
+						was, label, gain)
 				}
 				if label == was {
 					checked++
@@ -84,7 +86,8 @@ func distancesBy(t testing.TB, m *model.Model, points *dataset.Points) func(i in
 }
 
 // randomModel is centroids among rows that the distortion has prepared.
-func randomModel(t testing.TB, rng *rand.Rand, distortion metric.Distortion, form metric.Form, points *dataset.Points) *model.Model {
+func randomModel(t testing.TB, rng *rand.Rand, distortion metric.Distortion, form metric.Form,
+	points *dataset.Points) *model.Model {
 	m := &model.Model{Distortion: distortion, K: 1 + rng.IntN(5), D: points.D, Metric: metric.NewIdentity(points.D)}
 	for range m.K {
 		center := make([]float64, m.D)
@@ -123,10 +126,13 @@ func randomModel(t testing.TB, rng *rand.Rand, distortion metric.Distortion, for
 
 // sparseTwin is the same points as a sparse data set.
 func sparseTwin(t testing.TB, points *dataset.Points) *dataset.SparsePoints {
-	starts, columns, values := []int64{0}, []int32{}, []float64{}
+	starts := []int64{0}
+	columns := []int32{}
+	values := []float64{}
 	for i := range points.N {
 		for c, v := range points.Row(i) {
-			columns, values = append(columns, int32(c)), append(values, v)
+			columns = append(columns, int32(c))
+			values = append(values, v)
 		}
 		starts = append(starts, int64(len(columns)))
 	}
@@ -141,7 +147,8 @@ func sparseTwin(t testing.TB, points *dataset.Points) *dataset.SparsePoints {
 func TestPredictionAgainstTheDefinition(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		n, d := 1+rng.IntN(60), 1+rng.IntN(6)
+		n := 1 + rng.IntN(60)
+		d := 1 + rng.IntN(6)
 		values := make([]float64, n*d)
 		for at := range values {
 			values[at] = float64(rng.IntN(3)) * rng.Float64() // some are 0
@@ -157,7 +164,8 @@ func TestPredictionAgainstTheDefinition(t *testing.T) {
 			distortion metric.Distortion
 			form       metric.Form
 		}{
-			{metric.SquaredEuclidean, metric.Identity}, {metric.SquaredEuclidean, metric.Diagonal}, {metric.SquaredEuclidean, metric.Full},
+			{metric.SquaredEuclidean, metric.Identity}, {metric.SquaredEuclidean, metric.Diagonal},
+			{metric.SquaredEuclidean, metric.Full},
 			{metric.Cosine, metric.Identity}, {metric.KL, metric.Identity}, {metric.IDivergence, metric.Identity},
 		} {
 			name := fmt.Sprint("seed ", seed, ", ", c.distortion, " ", c.form)
@@ -170,7 +178,8 @@ func TestPredictionAgainstTheDefinition(t *testing.T) {
 			for i := range n {
 				for other := range int32(m.K) {
 					if own := distance(i, got[i]); distance(i, other) < own-1e-9*(1+own) {
-						t.Errorf("%s: point %d is at %v from cluster %d and at %v from %d", name, i, own, got[i], distance(i, other), other)
+						t.Errorf("%s: point %d is at %v from cluster %d and at %v from %d", name, i, own, got[i],
+							distance(i, other), other)
 					}
 				}
 			}
@@ -179,7 +188,8 @@ func TestPredictionAgainstTheDefinition(t *testing.T) {
 }
 
 func TestPredictionTakesTheLowestOfTies(t *testing.T) {
-	m := &model.Model{Distortion: metric.SquaredEuclidean, K: 4, D: 1, Centroids: []float64{9, 3, 1, 3}, Metric: metric.NewIdentity(1)}
+	m := &model.Model{Distortion: metric.SquaredEuclidean, K: 4, D: 1, Centroids: []float64{9, 3, 1, 3},
+		Metric: metric.NewIdentity(1)}
 	if got := predict(t, m, line(t, 2, 3, 9, 6)); !slices.Equal(got, []int32{1, 1, 0, 0}) {
 		t.Errorf("got %v", got)
 	}

@@ -78,7 +78,8 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 
 // NewProblem returns a problem on rows that are already prepared, or that are features of the data. The data must be
 // in the given units.
-func NewProblem(data dataset.Dataset, rows *vector.RowSpec, units *dataset.Units, spec clustering.Spec) (*Problem, error) {
+func NewProblem(data dataset.Dataset, rows *vector.RowSpec, units *dataset.Units,
+	spec clustering.Spec) (*Problem, error) {
 	source, err := vector.NewSource(rows, data)
 	if err != nil {
 		return nil, err
@@ -113,11 +114,16 @@ func (p *Problem) resolve(spec clustering.Spec) error {
 	p.prepareSeeds()
 	p.plan = p.planStarts()
 	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
-		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
+		return fault.Invalid("TOO_MANY_COLUMNS",
+			"a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or "+
+				"the metric diagonal",
 			p.d, p.d, p.d, metric.MaxFullFeatures).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
-	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > maxScatterBytes {
-		return fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
+	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full &&
+		size > maxScatterBytes {
+		return fault.Invalid("TOO_MANY_COLUMNS",
+			"the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most "+
+				"%d are gathered; reduce the columns, or take the metric diagonal",
 			p.d, size, p.n, int64(maxScatterBytes)).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
 	return p.prepareLinks()
@@ -161,7 +167,8 @@ func (p *Problem) prepareLinks() error {
 	if !p.options.Algorithm.constrained() {
 		return nil
 	}
-	pairs, rows := p.Constraints.Pairs(), map[int32][]float64{}
+	pairs := p.Constraints.Pairs()
+	rows := map[int32][]float64{}
 	p.links = make([]metric.Link, len(pairs))
 	for i, pair := range pairs {
 		p.links[i] = metric.Link{MustLink: pair.Kind == constraint.MustLink, Weight: pair.Weight}
@@ -174,7 +181,8 @@ func (p *Problem) prepareLinks() error {
 			}
 			if bytes := 8 * int64(len(rows)+1) * int64(p.d); bytes > maxLinkBytes {
 				return fault.New(fault.ResourceExhausted, "TOO_MANY_CONSTRAINTS",
-					"the penalty %v needs the distances of constrained points, whose %d columns each would take more than %d bytes; give fewer constraints or the penalty potts",
+					"the penalty %v needs the distances of constrained points, whose %d columns each would take more "+
+						"than %d bytes; give fewer constraints or the penalty potts",
 					p.options.Penalty, p.d, int64(maxLinkBytes)).OnField(clustering.Field(p.spec.Algorithm, "penalty"))
 			}
 			rows[point] = make([]float64, p.d)
@@ -199,7 +207,8 @@ func (p *Problem) prepareSeeds() {
 	p.seeds = constraint.GatherSeeds(p.spec.Supervision.Seeds)
 	if named := p.seededClusters(); named > 0 && named < p.spec.K {
 		p.Warnings = append(p.Warnings, clustering.Notice{Code: "INCOMPLETE_SEEDS", Message: fmt.Sprintf(
-			"the seeds name %d of %d clusters; the others start at points that are drawn by k-means++", named, p.spec.K)})
+			"the seeds name %d of %d clusters; the others start at points that are drawn by k-means++",
+			named, p.spec.K)})
 	}
 }
 
@@ -234,7 +243,8 @@ func (p *Problem) prepareCentroids() error {
 	}
 	const field = "spec.initialization.centroids"
 	if len(given) != p.spec.K*p.d {
-		return fault.Invalid("BAD_START", "there are %d values of centroids; %d clusters of %d columns need %d", len(given), p.spec.K, p.d, p.spec.K*p.d).OnField(field)
+		return fault.Invalid("BAD_START", "there are %d values of centroids; %d clusters of %d columns need %d",
+			len(given), p.spec.K, p.d, p.spec.K*p.d).OnField(field)
 	}
 	scaled, err := p.Units.Apply(&dataset.Points{N: p.spec.K, D: p.d, Values: slices.Clone(given)})
 	if err != nil {
@@ -243,7 +253,9 @@ func (p *Problem) prepareCentroids() error {
 	p.options.InitialCentroids = scaled.(*dataset.Points).Values
 	for i, v := range p.options.InitialCentroids {
 		if !(math.Abs(v) <= metric.MaxValue) {
-			return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d; magnitudes are at most %g, also when it is scaled",
+			return fault.Invalid("BAD_START",
+				"the centroid of cluster %d has the value %v in column %d; magnitudes are at most %g, also when "+
+					"it is scaled",
 				i/p.d, given[i], i%p.d, metric.MaxValue).OnField(field)
 		}
 	}
@@ -289,7 +301,8 @@ func (p *Problem) row(dst []float64, i int32) error { return p.source.Row(dst, i
 
 // needsRanges reports whether a penalty needs the ranges of the features.
 func (p *Problem) needsRanges() bool {
-	return p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 && p.options.Distortion == metric.SquaredEuclidean
+	return p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 &&
+		p.options.Distortion == metric.SquaredEuclidean
 }
 
 // withinTolerance reports whether the objective decreased so little that the run stops.

@@ -40,7 +40,8 @@ func (p *Problem) raceSize() int {
 
 // mayRace reports whether there are enough rows for a race, and the user did not ask for a number of restarts.
 func (p *Problem) mayRace() bool {
-	return p.options.Race && p.spec.Runs() > 1 && p.spec.MaxIterations > 0 && p.Vectors.Features == nil && p.n/raceShare >= p.raceSize()
+	return p.options.Race && p.spec.Runs() > 1 && p.spec.MaxIterations > 0 && p.Vectors.Features == nil &&
+		p.n/raceShare >= p.raceSize()
 }
 
 // winner returns the centroids where the best start on the sample ended.

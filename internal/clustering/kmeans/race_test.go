@@ -22,7 +22,8 @@ func manyRows(t *testing.T) *dataset.Points {
 	const n, clusters = raceShare * raceRows, 12
 	values := make([]float64, 0, 2*n)
 	for i := range n {
-		values = append(values, float64(6*(i%clusters%4))+rng.NormFloat64(), float64(6*(i%clusters/4))+rng.NormFloat64())
+		values = append(values, float64(6*(i%clusters%4))+rng.NormFloat64(),
+			float64(6*(i%clusters/4))+rng.NormFloat64())
 	}
 	points, err := dataset.NewPoints(n, 2, values)
 	if err != nil {
@@ -31,7 +32,8 @@ func manyRows(t *testing.T) *dataset.Points {
 	return points
 }
 
-func raced(t *testing.T, ctx context.Context, points *dataset.Points, spec clustering.Spec, threads int) *clustering.Result {
+func raced(t *testing.T, ctx context.Context, points *dataset.Points, spec clustering.Spec,
+	threads int) *clustering.Result {
 	t.Helper()
 	p, err := Prepare(points, spec)
 	if err != nil {
@@ -67,7 +69,8 @@ func TestStartsRace(t *testing.T) {
 	all.Restarts = testscale.Count(3, 10)
 	all.Algorithm = &Options{Algorithm: Kmeans}
 	if each := raced(t, t.Context(), points, all, 2); found.Objective > each.Objective*(1+1e-6) {
-		t.Errorf("an objective of %v by a race, %v by %d starts over all rows", found.Objective, each.Objective, all.Restarts)
+		t.Errorf("an objective of %v by a race, %v by %d starts over all rows", found.Objective, each.Objective,
+			all.Restarts)
 	}
 	var snaps [][]byte
 	var memory *snapshot.Memory
@@ -92,7 +95,8 @@ func TestStartsRace(t *testing.T) {
 		if err := memory.Read(snaps[at], snapshot.Identity{}); err != nil {
 			t.Fatal(err)
 		}
-		if again := raced(t, snapshot.With(t.Context(), memory), points, spec, 2); !slices.Equal(again.Labels, found.Labels) || again.Objective != found.Objective {
+		if again := raced(t, snapshot.With(t.Context(), memory), points, spec,
+			2); !slices.Equal(again.Labels, found.Labels) || again.Objective != found.Objective {
 			t.Errorf("going on from state %d of %d finds something else", at, len(snaps))
 		}
 	}
@@ -107,7 +111,8 @@ func TestUnconstrainedStartsRace(t *testing.T) {
 		spec.Initialization.Start = start
 		p, err := Prepare(manyRows(t), spec)
 		if err != nil || p.RaceRows() != raceRows || p.Restarts() != restarts || p.Runs() != restarts+1 {
-			t.Errorf("%v: a race on %d rows, then %d restarts in %d runs, %v", start, p.RaceRows(), p.Restarts(), p.Runs(), err)
+			t.Errorf("%v: a race on %d rows, then %d restarts in %d runs, %v", start, p.RaceRows(), p.Restarts(),
+				p.Runs(), err)
 		}
 	}
 }

@@ -98,7 +98,8 @@ func (e *evaluator) distance(x, y []float64, a *metric.Metric) float64 {
 
 func (e *evaluator) phi(x, y []float64, a *metric.Metric) float64 {
 	if e.distortion == metric.IDivergence {
-		x, y = slices.Clone(x), slices.Clone(y)
+		x = slices.Clone(x)
+		y = slices.Clone(y)
 		for f := range x {
 			x[f], y[f] = x[f]+1e-12, y[f]+1e-12
 		}
@@ -141,7 +142,8 @@ func (e *evaluator) objective(labels []int32, centroids []float64, a *metric.Met
 		if !pair.Violates(labels) {
 			continue
 		}
-		phi, must := e.phi(e.rows[pair.I], e.rows[pair.J], a), pair.Kind == constraint.MustLink
+		phi := e.phi(e.rows[pair.I], e.rows[pair.J], a)
+		must := pair.Kind == constraint.MustLink
 		switch {
 		case e.penalty == metric.Potts:
 			total += pair.Weight
@@ -162,7 +164,8 @@ func (e *evaluator) phiMax(a *metric.Metric) float64 {
 	d := len(e.rows[0])
 	ranges := make([]float64, d)
 	for f := range d {
-		least, most := math.Inf(1), math.Inf(-1)
+		least := math.Inf(1)
+		most := math.Inf(-1)
 		for _, row := range e.rows {
 			least, most = min(least, row[f]), max(most, row[f])
 		}

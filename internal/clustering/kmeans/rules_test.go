@@ -55,7 +55,8 @@ func line(t testing.TB, values ...float64) *dataset.Points {
 func TestCopLeavesADeadEnd(t *testing.T) {
 	for seed := range uint64(20) {
 		result := solve(t, line(t, 0, 1, 0.5), clustering.Spec{
-			K: 2, Seed: seed, MaxIterations: 100, Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
+			K: 2, Seed: seed, MaxIterations: 100,
+			Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
 				clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(1, 2),
 			}},
 			Algorithm: &Options{Algorithm: CopKmeans},
@@ -70,8 +71,10 @@ func TestCopLeavesADeadEnd(t *testing.T) {
 func TestCopStartsFromRowsThatCancelOut(t *testing.T) {
 	for seed := range uint64(5) {
 		result := solve(t, line(t, 1, -1, 1, 1, -1), clustering.Spec{
-			K: 2, Seed: seed, MaxIterations: 10, Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
-				clusteringtest.MustLink(0, 1), clusteringtest.MustLink(2, 3), clusteringtest.MustLink(3, 4), clusteringtest.CannotLink(0, 2),
+			K: 2, Seed: seed, MaxIterations: 10,
+			Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
+				clusteringtest.MustLink(0, 1), clusteringtest.MustLink(2, 3), clusteringtest.MustLink(3, 4),
+				clusteringtest.CannotLink(0, 2),
 			}},
 			Algorithm: &Options{Algorithm: CopKmeans, Distortion: metric.Cosine},
 		})
@@ -87,7 +90,9 @@ func TestClustersThatGivenLabelsLeaveEmptyAreFilled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		n := 2 + rng.IntN(7)
-		k, labels, values := 2+rng.IntN(n-1), make([]int32, n), make([]float64, n)
+		k := 2 + rng.IntN(n-1)
+		labels := make([]int32, n)
+		values := make([]float64, n)
 		for i := range labels {
 			labels[i], values[i] = int32(rng.IntN(k)), float64(1+rng.IntN(3))
 		}
@@ -99,7 +104,8 @@ func TestClustersThatGivenLabelsLeaveEmptyAreFilled(t *testing.T) {
 			})
 			for c := range int32(k) {
 				if !slices.Contains(result.Labels, c) {
-					t.Fatalf("%v: values %v, start %v, end %v: cluster %d is empty", distortion, values, labels, result.Labels, c)
+					t.Fatalf("%v: values %v, start %v, end %v: cluster %d is empty", distortion, values, labels,
+						result.Labels, c)
 				}
 			}
 		}
@@ -113,7 +119,8 @@ func TestTheLargestValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, data := range map[string]dataset.Dataset{"dense": line(t, 1e90, 1e90, -1e90, 1e90), "sparse": sparse} {
-		result, err := trySolve(data, clustering.Spec{K: min(2, data.Rows()), MaxIterations: 10, Algorithm: &Options{Algorithm: Kmeans}})
+		result, err := trySolve(data, clustering.Spec{K: min(2, data.Rows()), MaxIterations: 10,
+			Algorithm: &Options{Algorithm: Kmeans}})
 		if err != nil || math.IsNaN(result.Objective) || math.IsInf(result.Objective, 0) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -136,11 +143,13 @@ func TestCopSaysWhyItFails(t *testing.T) {
 			clique = append(clique, clusteringtest.CannotLink(j, i))
 		}
 	}
-	clusteringtest.WantFault(t, cop(3, clique...), "INFEASIBLE_CONSTRAINTS", "proven infeasible", "0, 1, 2, 3", "k is 3")
+	clusteringtest.WantFault(t, cop(3, clique...), "INFEASIBLE_CONSTRAINTS", "proven infeasible",
+		"0, 1, 2, 3", "k is 3")
 	if err := cop(4, clique...); err != nil {
 		t.Errorf("four clusters hold a clique of four: %v", err)
 	}
-	clusteringtest.WantFault(t, cop(2, clusteringtest.MustLink(0, 1), clusteringtest.MustLink(1, 2), clusteringtest.MustLink(2, 3), clusteringtest.CannotLink(0, 3)), "INCONSISTENT_CONSTRAINTS", "0", "1", "2", "3")
+	clusteringtest.WantFault(t, cop(2, clusteringtest.MustLink(0, 1), clusteringtest.MustLink(1, 2),
+		clusteringtest.MustLink(2, 3), clusteringtest.CannotLink(0, 3)), "INCONSISTENT_CONSTRAINTS", "0", "1", "2", "3")
 	var chain []constraint.Constraint
 	for i := range int32(9) {
 		chain = append(chain, clusteringtest.MustLink(i, i+1))
@@ -158,10 +167,13 @@ func TestCopSaysWhyItFails(t *testing.T) {
 func TestCopSatisfiesEveryConstraint(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 9))
-		n, k := 30+rng.IntN(40), 2+rng.IntN(3)
+		n := 30 + rng.IntN(40)
+		k := 2 + rng.IntN(3)
 		data := clusteringtest.Blobs(t, rng, n, 2, k)
 		result := solve(t, data, clustering.Spec{
-			K: k, Seed: seed, MaxIterations: 50, Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, n, k, n)}, Algorithm: &Options{Algorithm: CopKmeans},
+			K: k, Seed: seed, MaxIterations: 50,
+			Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, n, k, n)},
+			Algorithm:   &Options{Algorithm: CopKmeans},
 		})
 		if s := result.Satisfaction; s.Satisfied() != s.Total {
 			t.Errorf("seed %d: %+v", seed, s)
@@ -172,7 +184,8 @@ func TestCopSatisfiesEveryConstraint(t *testing.T) {
 // A must-link chain of 100,000 points is one component, for every method that takes constraints.
 func TestLongMustLinkChain(t *testing.T) {
 	const n = 100_000
-	values, chain := make([]float64, n+4), make([]constraint.Constraint, 0, n)
+	values := make([]float64, n+4)
+	chain := make([]constraint.Constraint, 0, n)
 	for i := range values {
 		values[i] = float64(i % 7)
 	}
@@ -181,7 +194,8 @@ func TestLongMustLinkChain(t *testing.T) {
 	}
 	data := line(t, values...)
 	for _, v := range testscale.Some([]Options{
-		{Algorithm: CopKmeans}, {Algorithm: PCKmeans, Inference: inference.BP}, {Algorithm: PCKmeans}, {Algorithm: MPCKmeans},
+		{Algorithm: CopKmeans}, {Algorithm: PCKmeans, Inference: inference.BP}, {Algorithm: PCKmeans},
+		{Algorithm: MPCKmeans},
 		{Algorithm: HMRFKmeans, Inference: inference.BP},
 	}, 3) {
 		result := solve(t, data, clustering.Spec{
@@ -224,7 +238,8 @@ func TestSeeds(t *testing.T) {
 	// Fewer labels than clusters: allowed, and said.
 	spec.Supervision.Seeds = seeds[:2]
 	result := solve(t, data, spec)
-	if len(result.Warnings) != 1 || result.Warnings[0].Code != "INCOMPLETE_SEEDS" || slices.Contains(result.ClusterSizes, 0) {
+	if len(result.Warnings) != 1 || result.Warnings[0].Code != "INCOMPLETE_SEEDS" ||
+		slices.Contains(result.ClusterSizes, 0) {
 		t.Errorf("incomplete seeds: %v, sizes %v", result.Warnings, result.ClusterSizes)
 	}
 }
@@ -237,11 +252,14 @@ func TestSparsePointsAreTheSamePoints(t *testing.T) {
 			if !isDense || optionsOf(c.spec).Distortion < metric.Cosine {
 				continue // squared Euclidean points are centered when they are dense
 			}
-			starts, columns, values := []int64{0}, []int32{}, []float64{}
+			starts := []int64{0}
+			columns := []int32{}
+			values := []float64{}
 			for i := range dense.N {
 				for f, v := range dense.Row(i) {
 					if v != 0 {
-						columns, values = append(columns, int32(f)), append(values, v)
+						columns = append(columns, int32(f))
+						values = append(values, v)
 					}
 				}
 				starts = append(starts, int64(len(columns)))
@@ -255,7 +273,9 @@ func TestSparsePointsAreTheSamePoints(t *testing.T) {
 			if (wantErr == nil) != (gotErr == nil) {
 				t.Fatalf("%s: %v or %v", c.name, wantErr, gotErr)
 			}
-			if wantErr == nil && (!slices.Equal(got.Labels, want.Labels) || math.Abs(got.Objective-want.Objective) > 1e-9*math.Abs(want.Objective)) {
+			if wantErr == nil &&
+				(!slices.Equal(got.Labels, want.Labels) ||
+					math.Abs(got.Objective-want.Objective) > 1e-9*math.Abs(want.Objective)) {
 				t.Errorf("%s: %v, dense %v", c.name, got.Objective, want.Objective)
 			}
 		}
@@ -281,13 +301,15 @@ func TestRunsAreReproducible(t *testing.T) {
 			}
 			if first == nil {
 				first = result
-			} else if !slices.Equal(first.Labels, result.Labels) || first.Objective != result.Objective || !slices.Equal(first.Model.Centroids, result.Model.Centroids) {
+			} else if !slices.Equal(first.Labels, result.Labels) || first.Objective != result.Objective ||
+				!slices.Equal(first.Model.Centroids, result.Model.Centroids) {
 				t.Errorf("%s: %v on one thread, %v on three", c.name, first.Objective, result.Objective)
 			}
 		}
 		spec := c.spec
 		spec.MaxIterations = 0
-		if start, err := trySolve(c.data, spec); err == nil && (len(start.History) > 0 || slices.Contains(start.Labels, -1) || start.Objective == 0) {
+		if start, err := trySolve(c.data, spec); err == nil &&
+			(len(start.History) > 0 || slices.Contains(start.Labels, -1) || start.Objective == 0) {
 			t.Errorf("%s: the start alone has %d entries and labels %v", c.name, len(start.History), start.Labels)
 		}
 	}
@@ -308,7 +330,8 @@ func TestBadInput(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"no seeds": {points, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: SeededKmeans})}, "NO_SEEDS", ""},
+		"no seeds": {points, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: SeededKmeans})},
+			"NO_SEEDS", ""},
 		"seed of label k": {
 			points,
 			clustering.Spec{
@@ -350,9 +373,15 @@ func TestBadInput(t *testing.T) {
 			},
 			"BAD_PROBABILITY", "point 1",
 		},
-		"negative for KL": {negative, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: HMRFKmeans, Distortion: metric.KL})}, "NEGATIVE_VALUE", "row 1"},
-		"negative for I":  {negative, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: HMRFKmeans, Distortion: metric.IDivergence})}, "NEGATIVE_VALUE", "row 1"},
-		"zero row":        {zero, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: Kmeans, Distortion: metric.Cosine})}, "", "row 1"},
+		"negative for KL": {negative,
+			clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: HMRFKmeans, Distortion: metric.KL})},
+			"NEGATIVE_VALUE", "row 1"},
+		"negative for I": {negative,
+			clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: HMRFKmeans, Distortion: metric.IDivergence})},
+			"NEGATIVE_VALUE", "row 1"},
+		"zero row": {zero,
+			clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: Kmeans, Distortion: metric.Cosine})},
+			"", "row 1"},
 		"centroids": {
 			points,
 			clustering.Spec{
@@ -369,8 +398,11 @@ func TestBadInput(t *testing.T) {
 			},
 			"BAD_START", "cluster 1",
 		},
-		"centroids too large": {points, clustering.Spec{K: 2, MaxIterations: 1, Initialization: clustering.Initialization{Start: clustering.StartCentroids}, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 1e100}})}, "BAD_START", "cluster 1"},
-		"no algorithm":        {points, clustering.Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
+		"centroids too large": {points, clustering.Spec{K: 2, MaxIterations: 1,
+			Initialization: clustering.Initialization{Start: clustering.StartCentroids},
+			Algorithm:      options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 1e100}})}, "BAD_START",
+			"cluster 1"},
+		"no algorithm": {points, clustering.Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
 	} {
 		_, err := trySolve(c.data, c.spec)
 		f, ok := errors.AsType[*fault.Error](err)
@@ -383,12 +415,14 @@ func TestBadInput(t *testing.T) {
 // k-means on separated blobs finds them; an emptied cluster is filled.
 func TestKmeansFindsBlobs(t *testing.T) {
 	data := line(t, 0, 0.1, 0.2, 10, 10.1, 10.2, 20, 20.1, 20.2)
-	empty := solve(t, data, clustering.Spec{K: 3, MaxIterations: 100, Initialization: clustering.Initialization{Start: clustering.StartCentroids},
-		Algorithm: &Options{Algorithm: Kmeans, InitialCentroids: []float64{0, 1000, 2000}}})
+	empty := solve(t, data, clustering.Spec{K: 3, MaxIterations: 100,
+		Initialization: clustering.Initialization{Start: clustering.StartCentroids},
+		Algorithm:      &Options{Algorithm: Kmeans, InitialCentroids: []float64{0, 1000, 2000}}})
 	if slices.Contains(empty.ClusterSizes, 0) {
 		t.Errorf("sizes %v", empty.ClusterSizes)
 	}
-	result := solve(t, data, clustering.Spec{K: 3, MaxIterations: 100, Restarts: 5, Algorithm: &Options{Algorithm: Kmeans}})
+	result := solve(t, data, clustering.Spec{K: 3, MaxIterations: 100, Restarts: 5,
+		Algorithm: &Options{Algorithm: Kmeans}})
 	if !slices.Equal(result.ClusterSizes, []int{3, 3, 3}) || result.StopReason != clustering.StopConverged {
 		t.Errorf("sizes %v, %v", result.ClusterSizes, result.StopReason)
 	}
@@ -418,7 +452,9 @@ func TestDegenerateMetricIsKeptAndSaid(t *testing.T) {
 			K: 2, MaxIterations: 20, Initialization: clustering.Initialization{Start: clustering.StartKmeansPlusPlus},
 			Algorithm: &Options{Algorithm: MKmeans, Metric: form},
 		})
-		said := slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == "DEGENERATE_METRIC" })
+		said := slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool {
+			return n.Code == "DEGENERATE_METRIC"
+		})
 		spread, err := result.Model.Metric.Spread(t.Context())
 		if err != nil || !said || !(spread > 0) || math.IsInf(spread, 0) {
 			t.Errorf("%v: warnings %v, spread %g", form, result.Warnings, spread)
@@ -432,7 +468,8 @@ func TestUnknownStart(t *testing.T) {
 		K: 2, MaxIterations: 10, Initialization: clustering.Initialization{Start: clustering.StartSpectral},
 		Algorithm: &Options{Algorithm: Kmeans},
 	}
-	if _, err := trySolve(line(t, 0, 1, 8, 9), spec); err == nil || !strings.Contains(err.Error(), "k-means has no start") {
+	if _, err := trySolve(line(t, 0, 1, 8, 9), spec); err == nil ||
+		!strings.Contains(err.Error(), "k-means has no start") {
 		t.Errorf("got %v", err)
 	}
 }

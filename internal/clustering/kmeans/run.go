@@ -43,14 +43,16 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 
 // RunAll solves several problems on the same rows with the same k. All their restarts share the lanes of the executor,
 // and each result is the same as if Run solved the problem alone.
-func RunAll(ctx context.Context, problems []*Problem, x Executor, observer func(problem int) clustering.Observer) ([]*clustering.Result, error) {
+func RunAll(ctx context.Context, problems []*Problem, x Executor,
+	observer func(problem int) clustering.Observer) ([]*clustering.Result, error) {
 	jobs := make([]clustering.Job, len(problems))
 	for i, p := range problems {
 		if !reflect.DeepEqual(p.Vectors, problems[0].Vectors) { // equal pointers are equal at once
 			return nil, errors.New("kmeans: problems on different rows cannot share an executor")
 		}
 		if shape := x.Clusters(); p.n != shape.Points || p.spec.K != shape.Clusters {
-			return nil, fmt.Errorf("kmeans: the executor has %d points and %d clusters, want %d and %d", shape.Points, shape.Clusters, p.n, p.spec.K)
+			return nil, fmt.Errorf("kmeans: the executor has %d points and %d clusters, want %d and %d", shape.Points,
+				shape.Clusters, p.n, p.spec.K)
 		}
 		jobs[i] = setup{server: server{x: x}, p: p}
 	}
@@ -86,7 +88,8 @@ func (s setup) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.S
 
 // Runs implements clustering.Setup.
 func (s setup) Runs() clustering.Runs {
-	return clustering.Runs{K: s.p.spec.K, Restarts: s.p.Restarts(), MaxIterations: s.p.spec.MaxIterations, Keep: !s.p.OnlyBest}
+	return clustering.Runs{K: s.p.spec.K, Restarts: s.p.Restarts(), MaxIterations: s.p.spec.MaxIterations,
+		Keep: !s.p.OnlyBest}
 }
 
 // NewStepper implements clustering.Setup.
@@ -97,7 +100,8 @@ func (s setup) NewStepper(restart int, l *clustering.Lane, _ clustering.Observer
 // FillResult implements clustering.Setup.
 func (s setup) FillResult(r *clustering.Result) {
 	r.Warnings = slices.Concat(s.p.Warnings, r.Warnings)
-	r.ObjectiveName, r.Units = s.p.options.Algorithm.String(), s.p.Units
+	r.ObjectiveName = s.p.options.Algorithm.String()
+	r.Units = s.p.Units
 	r.Satisfaction = s.p.Constraints.Satisfaction(r.Labels)
 	if s.p.unconstrained != nil {
 		r.BehindUnconstrained = max(0, r.Objective-s.p.objectiveOf(s.p.unconstrained))

@@ -79,7 +79,8 @@ func distancesOf(ctx context.Context, x measurer, m *vector.Model, labels []int3
 	if err != nil {
 		return nil, nil, err
 	}
-	own, next = make([]float64, len(labels)), make([]float64, len(labels))
+	own = make([]float64, len(labels))
+	next = make([]float64, len(labels))
 	var others []int32
 	for i, c := range labels {
 		row := found[0][i*vector.PerNearestTwo:][:vector.PerNearestTwo]

@@ -15,7 +15,8 @@ import (
 // start computes the first centroids. Afterward the executor has the labels that the start provides, otherwise -1.
 func (s *state) start() error {
 	k, d := s.p.spec.K, s.p.d
-	s.centroids, s.absent = make([]float64, k*d), slices.Repeat([]bool{true}, k)
+	s.centroids = make([]float64, k*d)
+	s.absent = slices.Repeat([]bool{true}, k)
 	s.metric = metric.NewIdentity(d)
 	if s.p.options.Metric != metric.Identity {
 		unit, err := metric.NewUnit(s.p.options.Metric, d)
@@ -113,7 +114,8 @@ func (s *state) startMissing() error {
 // from the nearest centroid, or uniformly if there is none yet. It does not draw the points in exclude.
 func (s *state) kmeansPlusPlus(exclude []int32) (drawn []int32, err error) {
 	n := s.p.n
-	chance, least := clustering.Ones(n), slices.Repeat([]float64{math.Inf(1)}, n)
+	chance := clustering.Ones(n)
+	least := slices.Repeat([]float64{math.Inf(1)}, n)
 	excluded := make([]bool, n)
 	for _, i := range exclude {
 		excluded[i] = true
@@ -213,7 +215,8 @@ func (s *state) globalMoments() (mean, deviation []float64, err error) {
 	if s.p.options.Distortion == metric.KL || s.p.options.Distortion == metric.IDivergence {
 		return mean, mean, nil
 	}
-	m := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: s.p.spec.K, Centroids: make([]float64, len(s.centroids))}
+	m := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: s.p.spec.K,
+		Centroids: make([]float64, len(s.centroids))}
 	copy(m.Centroids, mean)
 	scatter, err := s.x.Scatter(m, vector.Diagonal)
 	if err != nil {
@@ -250,7 +253,9 @@ func (s *state) randomComponents() error {
 // seedMeans uses the means of the seeds, each weighted by the probability of its label (Basu2002 Fig. 1). Clusters
 // without seeds start by k-means++ among the other points.
 func (s *state) seedMeans() error {
-	row, totals, weights := make([]float64, s.p.d), make([]float64, len(s.centroids)), make([]float64, s.p.spec.K)
+	row := make([]float64, s.p.d)
+	totals := make([]float64, len(s.centroids))
+	weights := make([]float64, s.p.spec.K)
 	var points []int32
 	for _, seed := range s.p.seeds {
 		if err := s.p.row(row, seed.Point); err != nil {
@@ -339,8 +344,10 @@ func (s *state) weightedFarthestFirst(neighborhoods []int32) ([]int32, error) {
 	if len(neighborhoods) == 0 {
 		return nil, nil
 	}
-	components, measure := s.p.Constraints.Components(), metric.Measure{Distortion: s.p.options.Distortion, Metric: metric.NewIdentity(s.p.d)}
-	centers, least := make([][]float64, len(neighborhoods)), make([]float64, len(neighborhoods))
+	components := s.p.Constraints.Components()
+	measure := metric.Measure{Distortion: s.p.options.Distortion, Metric: metric.NewIdentity(s.p.d)}
+	centers := make([][]float64, len(neighborhoods))
+	least := make([]float64, len(neighborhoods))
 	for i, neighborhood := range neighborhoods {
 		center, err := s.meanOf(components.Members(neighborhood))
 		if err != nil {
@@ -357,7 +364,8 @@ func (s *state) weightedFarthestFirst(neighborhoods []int32) ([]int32, error) {
 		best, score := -1, 0.0
 		for i, neighborhood := range neighborhoods {
 			least[i] = min(least[i], measure.Between(centers[i], centers[next]))
-			if weighted := least[i] * float64(len(components.Members(neighborhood))); !taken[i] && (best < 0 || weighted > score) {
+			if weighted := least[i] * float64(len(components.Members(neighborhood))); !taken[i] &&
+				(best < 0 || weighted > score) {
 				best, score = i, weighted
 			}
 		}
@@ -368,7 +376,8 @@ func (s *state) weightedFarthestFirst(neighborhoods []int32) ([]int32, error) {
 
 // meanOf returns the mean of some points.
 func (s *state) meanOf(points []int32) ([]float64, error) {
-	mean, row := make([]float64, s.p.d), make([]float64, s.p.d)
+	mean := make([]float64, s.p.d)
+	row := make([]float64, s.p.d)
 	for _, point := range points {
 		if err := s.p.row(row, point); err != nil {
 			return nil, err

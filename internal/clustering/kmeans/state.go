@@ -68,7 +68,8 @@ func (s *state) load(labels []int32) error {
 	if err != nil {
 		return err
 	}
-	s.labels, s.sums = slices.Clone(labels), sums
+	s.labels = slices.Clone(labels)
+	s.sums = sums
 	s.counts = make([]int32, s.p.spec.K)
 	for _, c := range labels {
 		if c >= 0 {
@@ -104,7 +105,8 @@ func (s *state) record(moves []labeling.Move, sums []float64) {
 			s.counts[m.To]++
 		}
 	}
-	s.sums, s.made = sums, append(s.made, moves)
+	s.sums = sums
+	s.made = append(s.made, moves)
 }
 
 // assignFree moves all points that are not held to their nearest centroids. It returns how many moved, and the sum of
@@ -135,9 +137,11 @@ func merge(a, b []labeling.Move) []labeling.Move {
 	merged := make([]labeling.Move, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		if a[0].Point < b[0].Point {
-			merged, a = append(merged, a[0]), a[1:]
+			merged = append(merged, a[0])
+			a = a[1:]
 		} else {
-			merged, b = append(merged, b[0]), b[1:]
+			merged = append(merged, b[0])
+			b = b[1:]
 		}
 	}
 	return append(append(merged, a...), b...)
@@ -146,7 +150,8 @@ func merge(a, b []labeling.Move) []labeling.Move {
 // takeMeans makes every centroid the mean of its cluster. A cluster without points, and one of unit vectors that cancel
 // out, keeps its centroid.
 func (s *state) takeMeans() {
-	fresh, absent := slices.Clone(s.centroids), slices.Clone(s.absent) // models share the old slices
+	fresh := slices.Clone(s.centroids)
+	absent := slices.Clone(s.absent) // models share the old slices
 	mean, width := make([]float64, s.p.d), s.p.Vectors.Width()
 	for c, count := range s.counts {
 		if count == 0 {
@@ -220,7 +225,8 @@ func (s *state) save(w *snapshot.Writer) {
 func (s *state) read(r *snapshot.Reader) (labels []int32) {
 	k, d := s.p.spec.K, s.p.d
 	labels = r.Labels(s.p.n, k)
-	s.centroids, s.absent = r.Floats(), r.Bools()
+	s.centroids = r.Floats()
+	s.absent = r.Bools()
 	r.Check(len(s.centroids) == k*d && len(s.absent) == k)
 	values := r.Floats()
 	var err error

@@ -31,7 +31,10 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	switch data.(type) {
 	case *dataset.Points, *dataset.SparsePoints, *dataset.Kernel:
 	default:
-		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "neighbors are found among points or in a kernel matrix; a %s has edges instead", data.Kind()).OnField(clustering.FieldNeighbors)
+		return nil,
+			fault.Invalid("OPTION_DOES_NOT_APPLY",
+				"neighbors are found among points or in a kernel matrix; a %s has edges instead", data.Kind()).OnField(
+				clustering.FieldNeighbors)
 	}
 	if err := clustering.ValidateNeighbors(data.Rows(), spec); err != nil {
 		return nil, err
@@ -118,7 +121,8 @@ const defaultVoters = 10
 // If voters is 0, ten vote. Ties go to the nearest neighbor's label. A sparse point with no neighbor at all joins the
 // largest cluster.
 func Predict(
-	ctx context.Context, scale clustering.Scale, voters int, trained dataset.Dataset, labels []int32, fresh dataset.Dataset, threads int,
+	ctx context.Context, scale clustering.Scale, voters int, trained dataset.Dataset, labels []int32,
+	fresh dataset.Dataset, threads int,
 ) ([]int32, error) {
 	voters = cmp.Or(voters, defaultVoters)
 	trained, fresh, err := inUnits(scale, trained, fresh)
@@ -137,8 +141,10 @@ func Predict(
 	for _, label := range labels {
 		sizes[label]++
 	}
-	largest, count := int32(slices.Index(sizes, slices.Max(sizes))), min(voters, len(labels))
-	predicted, votes := make([]int32, fresh.Rows()), make([]int, len(sizes))
+	largest := int32(slices.Index(sizes, slices.Max(sizes)))
+	count := min(voters, len(labels))
+	predicted := make([]int32, fresh.Rows())
+	votes := make([]int, len(sizes))
 	for i := range predicted {
 		clear(votes)
 		predicted[i] = largest
@@ -162,13 +168,17 @@ func Predict(
 func inUnits(scale clustering.Scale, trained, fresh dataset.Dataset) (old, later dataset.Dataset, err error) {
 	if trained.Kind() != dataset.KindPoints && trained.Kind() != dataset.KindSparsePoints {
 		return nil, nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
-			"the job clustered a %v, which has no coordinates to compare new points by; cluster old and new points together", trained.Kind())
+			"the job clustered a %v, which has no coordinates to compare new points by; cluster old and new points "+
+				"together", trained.Kind())
 	}
 	if fresh.Kind() != trained.Kind() {
-		return nil, nil, fault.Invalid("OTHER_DATA", "the job clustered %v, but the new data is of the kind %v; predict needs the same kind", trained.Kind(), fresh.Kind())
+		return nil, nil, fault.Invalid("OTHER_DATA",
+			"the job clustered %v, but the new data is of the kind %v; predict needs the same kind", trained.Kind(),
+			fresh.Kind())
 	}
 	if before, after := columnsOf(trained), columnsOf(fresh); before != after {
-		return nil, nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns, but the job clustered points with %d", after, before)
+		return nil, nil, fault.Invalid("SIZE_MISMATCH",
+			"the new points have %d columns, but the job clustered points with %d", after, before)
 	}
 	trained, units, _, err := clustering.InUnits(trained, scale)
 	if err != nil {

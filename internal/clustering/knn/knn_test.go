@@ -34,7 +34,8 @@ func TestSizesOfGraphs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bytes, limit := dataset.EncodedSize(graph), p.MaxGraphBytes()
+			bytes := dataset.EncodedSize(graph)
+			limit := p.MaxGraphBytes()
 			if bytes > limit || count == points.N-1 && bytes != limit {
 				t.Errorf("%v, %d neighbors: %d bytes, at most %d", values, count, bytes, limit)
 			}
@@ -64,11 +65,14 @@ func TestPredict(t *testing.T) {
 			t.Errorf("scale %v, %d voters: %v, %v; want %v", c.scale, c.voters, got, err, c.want)
 		}
 	}
-	_, err := Predict(t.Context(), clustering.ScaleNone, 3, &dataset.Kernel{N: 1, Values: []float64{1}}, []int32{0}, fresh, 1)
+	_, err := Predict(t.Context(), clustering.ScaleNone, 3, &dataset.Kernel{N: 1, Values: []float64{1}},
+		[]int32{0}, fresh, 1)
 	clusteringtest.WantFault(t, err, "CANNOT_PREDICT")
-	_, err = Predict(t.Context(), clustering.ScaleNone, 3, trained, labels, &dataset.SparsePoints{N: 1, D: 2, RowStart: []int64{0, 0}}, 1)
+	_, err = Predict(t.Context(), clustering.ScaleNone, 3, trained, labels, &dataset.SparsePoints{N: 1, D: 2,
+		RowStart: []int64{0, 0}}, 1)
 	clusteringtest.WantFault(t, err, "OTHER_DATA")
-	_, err = Predict(t.Context(), clustering.ScaleNone, 3, trained, labels, &dataset.Points{N: 1, D: 1, Values: []float64{1}}, 1)
+	_, err = Predict(t.Context(), clustering.ScaleNone, 3, trained, labels,
+		&dataset.Points{N: 1, D: 1, Values: []float64{1}}, 1)
 	clusteringtest.WantFault(t, err, "SIZE_MISMATCH")
 }
 
@@ -81,7 +85,8 @@ func TestTheSpecOfTheGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Spec.Neighbors.Count != 0 || p.Spec.Neighbors.Weights != 0 || p.Spec.Scale != clustering.ScaleDefault || p.Spec.K != 2 || p.Units == nil {
+	if p.Spec.Neighbors.Count != 0 || p.Spec.Neighbors.Weights != 0 || p.Spec.Scale != clustering.ScaleDefault ||
+		p.Spec.K != 2 || p.Units == nil {
 		t.Errorf("the spec is %+v, the units %v", p.Spec, p.Units)
 	}
 }

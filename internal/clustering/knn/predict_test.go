@@ -56,7 +56,8 @@ func naivePredict(trained *dataset.Points, labels []int32, fresh *dataset.Points
 
 func TestPredictIsTheVoteOfTheNearest(t *testing.T) {
 	rng := clusteringtest.NewRand(1)
-	trained, fresh := clusteringtest.Blobs(t, rng, 200, 3, 4), clusteringtest.Blobs(t, rng, 100, 3, 4)
+	trained := clusteringtest.Blobs(t, rng, 200, 3, 4)
+	fresh := clusteringtest.Blobs(t, rng, 100, 3, 4)
 	labels := make([]int32, trained.N)
 	for i := range labels {
 		labels[i] = int32(rng.IntN(5))
@@ -64,7 +65,8 @@ func TestPredictIsTheVoteOfTheNearest(t *testing.T) {
 	for i := range trained.N { // columns of very unequal scale, so that units matter
 		trained.Values[3*i] *= 100
 	}
-	for _, scale := range []clustering.Scale{clustering.ScaleNone, clustering.ScaleZscore, clustering.ScaleMinMax, clustering.ScaleRobust} {
+	for _, scale := range []clustering.Scale{clustering.ScaleNone, clustering.ScaleZscore, clustering.ScaleMinMax,
+		clustering.ScaleRobust} {
 		old, later := trained, fresh
 		if scale != clustering.ScaleNone {
 			scaled, units, _, err := clustering.InUnits(trained, scale)
@@ -90,7 +92,8 @@ func TestPredictIsTheVoteOfTheNearest(t *testing.T) {
 // Of labels with equally many votes, that of the nearest point wins; a point that is near none goes to the largest
 // cluster.
 func TestPredictTies(t *testing.T) {
-	got, err := Predict(t.Context(), clustering.ScaleNone, 0, points(t, 1, 0, 1, 10, 11), []int32{1, 1, 0, 0}, points(t, 1, 3, 8), 1)
+	got, err := Predict(t.Context(), clustering.ScaleNone, 0, points(t, 1, 0, 1, 10, 11), []int32{1, 1, 0, 0},
+		points(t, 1, 3, 8), 1)
 	if err != nil || !slices.Equal(got, []int32{1, 0}) {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -102,14 +105,16 @@ func TestPredictTies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err = Predict(t.Context(), clustering.ScaleNone, 0, trained, []int32{0, 1, 1}, fresh, 1); err != nil || !slices.Equal(got, []int32{0, 1}) {
+	if got, err = Predict(t.Context(), clustering.ScaleNone, 0, trained, []int32{0, 1, 1}, fresh, 1); err != nil ||
+		!slices.Equal(got, []int32{0, 1}) {
 		t.Errorf("sparse: got %v, %v", got, err)
 	}
 }
 
 func TestPredictRefuses(t *testing.T) {
 	graph := clusteringtest.RandomGraph(t, clusteringtest.NewRand(2), 20, 2)
-	line, plane := points(t, 1, 0, 1), points(t, 2, 0, 1)
+	line := points(t, 1, 0, 1)
+	plane := points(t, 2, 0, 1)
 	for name, c := range map[string]struct {
 		trained, fresh dataset.Dataset
 		reason         string
@@ -118,7 +123,8 @@ func TestPredictRefuses(t *testing.T) {
 		"new graph":     {line, graph, "OTHER_DATA"},
 		"other columns": {line, plane, "SIZE_MISMATCH"},
 	} {
-		if _, err := Predict(t.Context(), clustering.ScaleNone, 0, c.trained, make([]int32, c.trained.Rows()), c.fresh, 1); !fault.Is(err, c.reason) {
+		if _, err := Predict(t.Context(), clustering.ScaleNone, 0, c.trained, make([]int32, c.trained.Rows()), c.fresh,
+			1); !fault.Is(err, c.reason) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -68,7 +68,9 @@ func decide(h *clustering.KSelection, pairs int, part string) {
 
 // decideByAgreement proposes the number that agrees best with held-out constraints, the smallest of equals.
 func decideByAgreement(h *clustering.KSelection, pairs int) {
-	best := slices.MaxFunc(h.Scores, func(a, b clustering.KScore) int { return cmp.Compare(*a.Agreement, *b.Agreement) })
+	best := slices.MaxFunc(h.Scores, func(a, b clustering.KScore) int {
+		return cmp.Compare(*a.Agreement, *b.Agreement)
+	})
 	top := *best.Agreement
 	m := float64(pairs)
 	deviation := math.Sqrt((1 - float64(top*top) + 1/m) / m) // 1/m keeps it above 0 if all are right

@@ -25,23 +25,38 @@ func TestDecisions(t *testing.T) {
 		plausible  []int
 		says       string
 	}{
-		"the largest that is stable":      {scored(0.98, 0.5, 0.96, 0.48, 0.5, 0.4), 3, clustering.Clear, []int{3}, "larger numbers do not (0.50 at most)"},
-		"stable enough":                   {scored(0.6, 0.3, 0.85, 0.3, 0.5, 0.2), 3, clustering.Likely, []int{3}, "(stability 0.85)"},
-		"far less apart":                  {scored(1, 0.9, 0.75, 0.5, 0.3, 0.3), 2, clustering.Likely, []int{2}, "larger numbers are less stable (0.75 at most) and less separated"},
-		"stable too":                      {scored(1, 0.9, 0.85, 0.5, 0.3, 0.3), 2, clustering.Unsure, []int{2, 3}, "but 3 may fit too"},
-		"almost as stable":                {scored(0.85, 0.7, 0.6, 0.6, 0.5, 0.5), 2, clustering.Unsure, []int{2, 3}, "but 3 may fit too"},
-		"farther apart if there are more": {scored(0.95, 0.7, 0.4, 0.6, 0.3, 0.8), 2, clustering.Unsure, []int{2, 4}, "but 4 may fit too"},
-		"nearly as far apart":             {scored(0.99, 0.7, 0.4, 0.65, 0.3, 0.5), 2, clustering.Likely, []int{2}, "(stability 0.99)"},
-		"a slow fall":                     {scored(0.97, 0.7, 0.66, 0.6, 0.3, 0.5), 2, clustering.Likely, []int{2}, "(0.66 at most)"},
-		"a smaller one is better apart":   {scored(1, 0.7, 0.9, 0.6, 0.3, 0.3), 3, clustering.Unsure, []int{2, 3}, "but 2 may fit too"},
-		"nothing is stable":               {scored(0.65, 0.3, 0.6, 0.2, 0.3, 0.3), 2, clustering.Unsure, []int{2, 3}, "no number of clusters"},
-		"less apart than a peak":          {scored(1, 0.48, 1, 0.6, 0.89, 0.5), 3, clustering.Unsure, []int{3, 4}, "but 4 may fit too"},
-		"nearly as far as a peak":         {scored(1, 0.48, 1, 0.6, 0.91, 0.55, 0.3, 0.2), 4, clustering.Likely, []int{4}, "(stability 0.91)"},
-		"less apart than the first":       {scored(1, 0.6, 0.89, 0.5, 0.3, 0.2), 3, clustering.Unsure, []int{2, 3}, "but 2 may fit too"},
-		"the last of the range":           {scored(0.3, 0.3, 0.4, 0.2, 0.97, 0.6), 4, clustering.Likely, []int{4}, "the largest number in the range"},
+		"the largest that is stable": {scored(0.98, 0.5, 0.96, 0.48, 0.5, 0.4), 3, clustering.Clear, []int{3},
+			"larger numbers do not (0.50 at most)"},
+		"stable enough": {scored(0.6, 0.3, 0.85, 0.3, 0.5, 0.2), 3, clustering.Likely, []int{3},
+			"(stability 0.85)"},
+		"far less apart": {scored(1, 0.9, 0.75, 0.5, 0.3, 0.3), 2, clustering.Likely, []int{2},
+			"larger numbers are less stable (0.75 at most) and less separated"},
+		"stable too": {scored(1, 0.9, 0.85, 0.5, 0.3, 0.3), 2, clustering.Unsure, []int{2, 3},
+			"but 3 may fit too"},
+		"almost as stable": {scored(0.85, 0.7, 0.6, 0.6, 0.5, 0.5), 2, clustering.Unsure, []int{2, 3},
+			"but 3 may fit too"},
+		"farther apart if there are more": {scored(0.95, 0.7, 0.4, 0.6, 0.3, 0.8), 2, clustering.Unsure, []int{2, 4},
+			"but 4 may fit too"},
+		"nearly as far apart": {scored(0.99, 0.7, 0.4, 0.65, 0.3, 0.5), 2, clustering.Likely, []int{2},
+			"(stability 0.99)"},
+		"a slow fall": {scored(0.97, 0.7, 0.66, 0.6, 0.3, 0.5), 2, clustering.Likely, []int{2},
+			"(0.66 at most)"},
+		"a smaller one is better apart": {scored(1, 0.7, 0.9, 0.6, 0.3, 0.3), 3, clustering.Unsure, []int{2, 3},
+			"but 2 may fit too"},
+		"nothing is stable": {scored(0.65, 0.3, 0.6, 0.2, 0.3, 0.3), 2, clustering.Unsure, []int{2, 3},
+			"no number of clusters"},
+		"less apart than a peak": {scored(1, 0.48, 1, 0.6, 0.89, 0.5), 3, clustering.Unsure, []int{3, 4},
+			"but 4 may fit too"},
+		"nearly as far as a peak": {scored(1, 0.48, 1, 0.6, 0.91, 0.55, 0.3, 0.2), 4, clustering.Likely, []int{4},
+			"(stability 0.91)"},
+		"less apart than the first": {scored(1, 0.6, 0.89, 0.5, 0.3, 0.2), 3, clustering.Unsure, []int{2, 3},
+			"but 2 may fit too"},
+		"the last of the range": {scored(0.3, 0.3, 0.4, 0.2, 0.97, 0.6), 4, clustering.Likely, []int{4},
+			"the largest number in the range"},
 	} {
 		decide(c.h, 0, "half of the data")
-		if c.h.Proposed != c.proposed || c.h.Confidence != c.confidence || !slices.Equal(c.h.Plausible, c.plausible) || !strings.Contains(c.h.Reason, c.says) {
+		if c.h.Proposed != c.proposed || c.h.Confidence != c.confidence || !slices.Equal(c.h.Plausible, c.plausible) ||
+			!strings.Contains(c.h.Reason, c.says) {
 			t.Errorf("%s: %d, %v, %v: %s", name, c.h.Proposed, c.h.Confidence, c.h.Plausible, c.h.Reason)
 		}
 	}

@@ -105,7 +105,8 @@ func (r *run) each(ctx context.Context) ([]*clustering.Result, *clustering.KSele
 		if err != nil && (result == nil || ctx.Err() == nil) {
 			return nil, nil, err
 		}
-		results, report.Scores = append(results, result), append(report.Scores, score)
+		results = append(results, result)
+		report.Scores = append(report.Scores, score)
 	}
 	return results, report, nil
 }
@@ -114,7 +115,9 @@ func (r *run) each(ctx context.Context) ([]*clustering.Result, *clustering.KSele
 func (r *run) propose(ctx context.Context, report *clustering.KSelection) error {
 	first := report.Scores[0]
 	if ctx.Err() != nil && len(report.Scores) == 1 && first.Agreement == nil && first.Stability == nil {
-		report.Proposed, report.Plausible, report.Confidence = first.K, []int{first.K}, clustering.Unsure
+		report.Proposed = first.K
+		report.Plausible = []int{first.K}
+		report.Confidence = clustering.Unsure
 		report.Reason = "the run ended before any number of clusters was scored"
 		return nil
 	}
@@ -132,7 +135,8 @@ func (r *run) propose(ctx context.Context, report *clustering.KSelection) error 
 
 // one runs and scores one k. If scoring fails, it returns the result and the error.
 func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KScore, error) {
-	spec, score := withK(r.spec, k), clustering.KScore{K: k}
+	spec := withK(r.spec, k)
+	score := clustering.KScore{K: k}
 	result, err := r.solver.Solve(ctx, spec, withoutNotices{r.o})
 	if err != nil {
 		return nil, score, err

@@ -76,7 +76,8 @@ func countParts(data dataset.Dataset) int {
 
 // PartBytes returns the memory of the parts of a data set of the given size, with some columns of eigenvectors each.
 func PartBytes(data dataset.Dataset, bytes int64, columns int) int64 {
-	rows, share := data.Rows(), keptEdges
+	rows := data.Rows()
+	share := keptEdges
 	if _, ok := data.(*dataset.Graph); !ok {
 		rows = partRows(data.Rows())
 		share = float64(rows) / float64(max(1, data.Rows()))
@@ -203,7 +204,9 @@ func strength(a, b []int32, k int) float64 {
 
 // leastKept returns the smallest share, over clusters, of pairs that another labeling keeps together.
 func leastKept(of, in []int32, k int) float64 {
-	counts, sizes, together := map[[2]int32]int64{}, make([]int64, k), make([]int64, k)
+	counts := map[[2]int32]int64{}
+	sizes := make([]int64, k)
+	together := make([]int64, k)
 	for i, c := range of {
 		if c >= 0 && in[i] >= 0 {
 			pair := [2]int32{c, in[i]}

@@ -21,7 +21,8 @@ type slowParts struct {
 	running, most, threads atomic.Int32
 }
 
-func (s *slowParts) Small(_ context.Context, _ int, data dataset.Dataset, _ clustering.Spec, threads int) (*clustering.Result, error) {
+func (s *slowParts) Small(_ context.Context, _ int, data dataset.Dataset, _ clustering.Spec,
+	threads int) (*clustering.Result, error) {
 	s.most.Store(max(s.most.Load(), s.running.Add(1)))
 	time.Sleep(time.Second)
 	s.running.Add(-1)
@@ -38,16 +39,18 @@ func TestPartsOfLargeGraphsTakeTurns(t *testing.T) {
 		spec      clustering.Spec
 		want, own int32
 	}{
-		"rows":               {&dataset.Points{N: 1 << 20, D: 1}, clustering.Spec{Algorithm: &auto.Options{}}, 4, 1},
-		"a graph":            {&dataset.Graph{N: 1 << 20}, clustering.Spec{Algorithm: &auto.Options{}}, 4, 1},
-		"a large graph":      {&dataset.Graph{N: 9, Column: make([]int32, 1<<22+1)}, clustering.Spec{Algorithm: &auto.Options{}}, 1, 4},
+		"rows":    {&dataset.Points{N: 1 << 20, D: 1}, clustering.Spec{Algorithm: &auto.Options{}}, 4, 1},
+		"a graph": {&dataset.Graph{N: 1 << 20}, clustering.Spec{Algorithm: &auto.Options{}}, 4, 1},
+		"a large graph": {&dataset.Graph{N: 9, Column: make([]int32, 1<<22+1)},
+			clustering.Spec{Algorithm: &auto.Options{}}, 1, 4},
 		"eigenvectors":       {&dataset.Graph{N: 1 << 20}, clustering.Spec{Algorithm: &spectral.Options{}}, 1, 4},
 		"a few eigenvectors": {&dataset.Graph{N: 1 << 10}, clustering.Spec{Algorithm: &spectral.Options{}}, 4, 1},
 		"supervision": {
 			&dataset.Graph{N: 1 << 20},
 			clustering.Spec{Algorithm: &auto.Options{}, Supervision: clustering.Supervision{Constraints: pairs}}, 1, 4,
 		},
-		"negative weights": {&dataset.Graph{N: 1 << 20, Weight: []float64{-1}}, clustering.Spec{Algorithm: &auto.Options{}}, 1, 4},
+		"negative weights": {&dataset.Graph{N: 1 << 20, Weight: []float64{-1}},
+			clustering.Spec{Algorithm: &auto.Options{}}, 1, 4},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &slowParts{}
@@ -60,7 +63,8 @@ func TestPartsOfLargeGraphsTakeTurns(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s.most.Load() != c.want || s.threads.Load() != c.own {
-				t.Errorf("%s: %d at a time on %d threads each, want %d on %d", name, s.most.Load(), s.threads.Load(), c.want, c.own)
+				t.Errorf("%s: %d at a time on %d threads each, want %d on %d", name, s.most.Load(), s.threads.Load(),
+					c.want, c.own)
 			}
 		})
 	}
@@ -72,7 +76,8 @@ type endingSolver struct {
 	count int
 }
 
-func (s *endingSolver) Solve(ctx context.Context, spec clustering.Spec, _ clustering.Observer) (*clustering.Result, error) {
+func (s *endingSolver) Solve(ctx context.Context, spec clustering.Spec,
+	_ clustering.Observer) (*clustering.Result, error) {
 	if s.count--; s.count == 0 {
 		s.end()
 	}
@@ -83,7 +88,8 @@ func (s *endingSolver) Solve(ctx context.Context, spec clustering.Spec, _ cluste
 	return &clustering.Result{Labels: labels, Objective: 7}, nil
 }
 
-func (s *endingSolver) Small(ctx context.Context, _ int, data dataset.Dataset, _ clustering.Spec, _ int) (*clustering.Result, error) {
+func (s *endingSolver) Small(ctx context.Context, _ int, data dataset.Dataset, _ clustering.Spec,
+	_ int) (*clustering.Result, error) {
 	if s.count--; s.count == 0 {
 		s.end()
 		return nil, ctx.Err()
@@ -117,10 +123,13 @@ func TestARangeThatEndsBeforeItIsScored(t *testing.T) {
 			continue
 		}
 		h := result.KSelection
-		if len(result.Labels) != 100 || result.StopReason != clustering.StopCanceled || h.Proposed != 2 || len(h.Labels) != 1 || h.Scores[0].Objective != 7 {
-			t.Errorf("%s: %d labels, stopped by %v, proposed %d, scores %+v", name, len(result.Labels), result.StopReason, h.Proposed, h.Scores)
+		if len(result.Labels) != 100 || result.StopReason != clustering.StopCanceled || h.Proposed != 2 ||
+			len(h.Labels) != 1 || h.Scores[0].Objective != 7 {
+			t.Errorf("%s: %d labels, stopped by %v, proposed %d, scores %+v", name, len(result.Labels),
+				result.StopReason, h.Proposed, h.Scores)
 		}
-		if want := "the run ended before any number of clusters was scored"; h.Confidence != clustering.Unsure || h.Reason != want {
+		if want := "the run ended before any number of clusters was scored"; h.Confidence != clustering.Unsure ||
+			h.Reason != want {
 			t.Errorf("%s: %v, because %s", name, h.Confidence, h.Reason)
 		}
 	}

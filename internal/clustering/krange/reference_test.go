@@ -24,7 +24,8 @@ func TestCloud(t *testing.T) {
 		}
 		for i := range p.N {
 			a, b := p.Row(i)[0]-mean[0], p.Row(i)[1]-mean[1]
-			covariance[0], covariance[1], covariance[2] = covariance[0]+a*a/float64(p.N), covariance[1]+a*b/float64(p.N), covariance[2]+b*b/float64(p.N)
+			covariance[0], covariance[1], covariance[2] = covariance[0]+a*a/float64(p.N),
+				covariance[1]+a*b/float64(p.N), covariance[2]+b*b/float64(p.N)
 		}
 		return mean, covariance
 	}

@@ -53,7 +53,8 @@ func silhouetteOf(ctx context.Context, rows, labels []int32, k int, distances Di
 	const block = 64 // rows at a time
 	blocks := (len(kept) + block - 1) / block
 	err := parallel.Run(ctx, threads, blocks, func(b int) error {
-		out, sums := make([]float64, len(kept)), make([]float64, k)
+		out := make([]float64, len(kept))
+		sums := make([]float64, k)
 		for at := b * block; at < min(len(kept), (b+1)*block); at++ {
 			distances(kept[at], kept, out)
 			clear(sums)
@@ -199,7 +200,9 @@ func Modularity(g *dataset.Graph, labels []int32, k int) float64 {
 
 // modularity returns the modularity of the graph whose weights are multiplied by unit, NaN if their sum overflows.
 func modularity(g *dataset.Graph, labels []int32, k int, unit float64) float64 {
-	within, degrees, total := make([]float64, k), make([]float64, k), 0.0
+	within := make([]float64, k)
+	degrees := make([]float64, k)
+	total := 0.0
 	for i, c := range labels {
 		neighbors, weights := g.Row(i)
 		for at, j := range neighbors {

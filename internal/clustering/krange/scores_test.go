@@ -31,7 +31,8 @@ func naiveSilhouette(p *dataset.Points, labels []int32, k int) float64 {
 	mean := func(i int, c int32) (mean float64, count int) {
 		for j, other := range labels {
 			if other == c && j != i {
-				mean, count = mean+distance(i, j), count+1
+				mean += distance(i, j)
+				count++
 			}
 		}
 		return mean / float64(count), count
@@ -54,7 +55,9 @@ func naiveSilhouette(p *dataset.Points, labels []int32, k int) float64 {
 
 func TestSilhouettesAreThoseOfTheirDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, d, k := rapid.IntRange(2, 150).Draw(t, "n"), rapid.IntRange(1, 3).Draw(t, "d"), rapid.IntRange(2, 5).Draw(t, "k")
+		n := rapid.IntRange(2, 150).Draw(t, "n")
+		d := rapid.IntRange(1, 3).Draw(t, "d")
+		k := rapid.IntRange(2, 5).Draw(t, "k")
 		p := &dataset.Points{N: n, D: d, Values: rapid.SliceOfN(rapid.Float64Range(-9, 9), n*d, n*d).Draw(t, "values")}
 		labels := rapid.SliceOfN(rapid.Int32Range(0, int32(k)-1), n, n).Draw(t, "labels")
 		one, err := silhouetteOf(t.Context(), choose.Even[int32](n, n), labels, k, euclidean(p), 1)
@@ -73,7 +76,8 @@ func TestSilhouettesAreThoseOfTheirDefinition(t *testing.T) {
 
 // A sample of rows is as far apart as all of them.
 func TestSilhouetteOfASample(t *testing.T) {
-	p, labels := &dataset.Points{N: 5000, D: 1}, make([]int32, 5000)
+	p := &dataset.Points{N: 5000, D: 1}
+	labels := make([]int32, 5000)
 	for i := range p.N {
 		labels[i] = int32(i % 2)
 		p.Values = append(p.Values, float64(i%2)*10+float64(i*7919%1000)/1000)
@@ -92,19 +96,27 @@ func TestSilhouetteOfASample(t *testing.T) {
 // Distances by inner products are those by coordinates, of dense and of sparse rows.
 func TestDistancesByProducts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, d := rapid.IntRange(1, 12).Draw(t, "n"), rapid.IntRange(1, 5).Draw(t, "d")
-		p := &dataset.Points{N: n, D: d, Values: rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0, 1, -2, 3.5}), n*d, n*d).Draw(t, "values")}
-		starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
+		n := rapid.IntRange(1, 12).Draw(t, "n")
+		d := rapid.IntRange(1, 5).Draw(t, "d")
+		p := &dataset.Points{N: n, D: d,
+			Values: rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0, 1, -2, 3.5}), n*d, n*d).Draw(t, "values")}
+		starts := []int64{0}
+		columns := []int32(nil)
+		values := []float64(nil)
 		for i := range n {
 			for f, v := range p.Row(i) {
 				if v != 0 {
-					columns, values = append(columns, int32(f)), append(values, v)
+					columns = append(columns, int32(f))
+					values = append(values, v)
 				}
 			}
 			starts = append(starts, int64(len(columns)))
 		}
 		sparse := &dataset.SparsePoints{N: n, D: d, RowStart: starts, Column: columns, Value: values}
-		to, want, dense, thin := choose.Even[int32](n, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		to := choose.Even[int32](n, n)
+		want := make([]float64, n)
+		dense := make([]float64, n)
+		thin := make([]float64, n)
 		for i := range int32(n) {
 			euclidean(p)(i, to, want)
 			byProducts(n, densely(p, nil), straight)(i, to, dense)
@@ -166,7 +178,8 @@ func TestStrengthOfManyClusters(t *testing.T) {
 func TestModularityOfHugeWeights(t *testing.T) {
 	values := map[float64]float64{}
 	for _, unit := range []float64{1, 0x1p1022} {
-		edges := []dataset.Edge{{Source: 0, Target: 1, Weight: unit}, {Source: 2, Target: 3, Weight: unit}, {Source: 1, Target: 2, Weight: unit / 2}}
+		edges := []dataset.Edge{{Source: 0, Target: 1, Weight: unit}, {Source: 2, Target: 3, Weight: unit},
+			{Source: 1, Target: 2, Weight: unit / 2}}
 		g, err := dataset.NewGraph(4, edges)
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +195,9 @@ func TestModularityOfHugeWeights(t *testing.T) {
 // 0 that is.
 func TestKernelSilhouettesAreOfCenteredPoints(t *testing.T) {
 	const n, far = 60, 1.7e9
-	near, away, labels := make([]float64, n), make([]float64, n), make([]int32, n)
+	near := make([]float64, n)
+	away := make([]float64, n)
+	labels := make([]int32, n)
 	for i := range n {
 		labels[i] = int32(i % 2)
 		near[i] = float64(40*labels[i]) + float64(i)/8
@@ -192,7 +207,8 @@ func TestKernelSilhouettesAreOfCenteredPoints(t *testing.T) {
 	for at, values := range [][]float64{near, away} {
 		p := &dataset.Points{N: n, D: 1, Values: values}
 		r := &run{data: p, spec: clustering.Spec{Algorithm: &kernelkmeans.Options{}}, threads: 1}
-		matrix := &kernel.MatrixSpec{Function: kernel.Polynomial, Degree: 2, Gamma: 1, Coef0: 1, Rows: n, Columns: 1, Mean: kernel.ColumnMeans(p)}
+		matrix := &kernel.MatrixSpec{Function: kernel.Polynomial, Degree: 2, Gamma: 1, Coef0: 1, Rows: n, Columns: 1,
+			Mean: kernel.ColumnMeans(p)}
 		mean, err := r.silhouette(t.Context(), &clustering.Result{
 			Labels: labels, Kernel: clustering.KernelReport{Matrix: matrix},
 		}, 2)
@@ -224,8 +240,10 @@ func TestErrorsOfParts(t *testing.T) {
 		{fault.New(fault.FailedPrecondition, "NO_COMPONENT", "none"), nil},
 		{broken, broken},
 	} {
-		r := &run{solver: failingParts{err: c.err}, threads: 1, parts: []part{{data: &dataset.Points{N: 4, D: 1, Values: make([]float64, 4)}}}}
-		values, err := r.strengths(t.Context(), clustering.Spec{K: 2, Algorithm: &kernelkmeans.Options{}}, make([]int32, 4))
+		r := &run{solver: failingParts{err: c.err}, threads: 1,
+			parts: []part{{data: &dataset.Points{N: 4, D: 1, Values: make([]float64, 4)}}}}
+		values, err := r.strengths(t.Context(), clustering.Spec{K: 2, Algorithm: &kernelkmeans.Options{}},
+			make([]int32, 4))
 		if !errors.Is(err, c.want) || err == nil && meanStability(values) != nil {
 			t.Errorf("%v: %v, %v", c.err, values, err)
 		}
@@ -256,7 +274,8 @@ func TestImpliedPairsAreNotHeldOut(t *testing.T) {
 			held = len(folds.Pairs)
 		}
 		if held != c.want {
-			t.Errorf("%d pairs are held out of %d constraints, want %d", held, len(spec.Supervision.Constraints), c.want)
+			t.Errorf("%d pairs are held out of %d constraints, want %d", held, len(spec.Supervision.Constraints),
+				c.want)
 		}
 	}
 }

@@ -29,14 +29,18 @@ func draw(n int, spec clustering.Spec) ([]int32, error) {
 	options := spec.Algorithm.(*kernelkmeans.Options)
 	count := min(options.Landmarks, n)
 	if count < spec.K {
-		return nil, fault.Invalid("BAD_LANDMARKS", "%d landmarks cannot separate %d clusters; use at least as many, preferably 10 times as many", options.Landmarks, spec.K).
-			OnField(clustering.Field(spec.Algorithm, "landmarks"))
+		return nil,
+			fault.Invalid("BAD_LANDMARKS",
+				"%d landmarks cannot separate %d clusters; use at least as many, preferably 10 times as many",
+				options.Landmarks, spec.K).
+				OnField(clustering.Field(spec.Algorithm, "landmarks"))
 	}
 	return choose.Random[int32](n, count, spec.Random(clustering.StreamLandmarks)), nil
 }
 
 // features returns the map from points, in their units, to features.
-func (p *Problem) features(ctx context.Context, points *dataset.Points, chosen []int32, k int) (*kernel.FeatureSpec, error) {
+func (p *Problem) features(ctx context.Context, points *dataset.Points, chosen []int32,
+	k int) (*kernel.FeatureSpec, error) {
 	m, own := len(chosen), points.Take(chosen)
 	if p.Matrix.Mean != nil { // the mean of the landmarks is as good, and is all that predictions have
 		p.Matrix.Mean = kernel.ColumnMeans(own)
@@ -52,14 +56,16 @@ func (p *Problem) features(ctx context.Context, points *dataset.Points, chosen [
 		trace += values[i*m+i]
 	}
 	count := 0
-	eigenvalues, vectors, err := eigen.LeadingEigenpairs(ctx, mat.NewSymDense(m, values), func(eigenvalues []float64) int {
-		count = rank(eigenvalues, trace, k)
-		return count
-	})
+	eigenvalues, vectors, err := eigen.LeadingEigenpairs(ctx, mat.NewSymDense(m, values),
+		func(eigenvalues []float64) int {
+			count = rank(eigenvalues, trace, k)
+			return count
+		})
 	if err != nil {
 		return nil, err
 	}
-	f := &kernel.FeatureSpec{Matrix: p.Matrix, Landmarks: chosen, Rank: count, Projection: make([]float64, m*count), Points: own}
+	f := &kernel.FeatureSpec{Matrix: p.Matrix, Landmarks: chosen, Rank: count, Projection: make([]float64, m*count),
+		Points: own}
 	for c := range count {
 		root := math.Sqrt(eigenvalues[c])
 		for j := range m {
@@ -67,7 +73,8 @@ func (p *Problem) features(ctx context.Context, points *dataset.Points, chosen [
 		}
 	}
 	if f.Rank == 0 {
-		return nil, fault.Invalid("NO_FEATURES", "the kernel values of the landmarks with each other have no positive eigenvalue; choose another kernel")
+		return nil, fault.Invalid("NO_FEATURES",
+			"the kernel values of the landmarks with each other have no positive eigenvalue; choose another kernel")
 	}
 	return f, nil
 }

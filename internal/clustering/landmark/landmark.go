@@ -42,7 +42,8 @@ func Is(spec clustering.Spec) bool {
 func Prepare(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	points, dense := data.(*dataset.Points)
 	if !dense {
-		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "landmarks need dense points; the data is of the kind %v", data.Kind()).
+		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "landmarks need dense points; the data is of the kind %v",
+			data.Kind()).
 			OnField(clustering.Field(spec.Algorithm, "landmarks"))
 	}
 	if err := clustering.Validate(points.N, spec); err != nil {
@@ -106,7 +107,8 @@ func onFeatures(spec clustering.Spec, fromSample bool) clustering.Spec {
 	case len(spec.Supervision.Seeds) > 0:
 		algorithm = kmeans.SeededKmeans
 	}
-	spec.Algorithm, spec.Scale = &kmeans.Options{Algorithm: algorithm, FromSample: fromSample}, clustering.ScaleNone
+	spec.Algorithm = &kmeans.Options{Algorithm: algorithm, FromSample: fromSample}
+	spec.Scale = clustering.ScaleNone
 	return spec
 }
 

@@ -30,7 +30,8 @@ func solve(t testing.TB, data dataset.Dataset, spec clustering.Spec) *clustering
 }
 
 func spec(k, landmarks int) clustering.Spec {
-	return clustering.Spec{K: k, Seed: 5, MaxIterations: 100, Choose: true, Algorithm: &kernelkmeans.Options{Landmarks: landmarks, KeepBest: true, OnRise: kernelkmeans.RiseIgnore}}
+	return clustering.Spec{K: k, Seed: 5, MaxIterations: 100, Choose: true,
+		Algorithm: &kernelkmeans.Options{Landmarks: landmarks, KeepBest: true, OnRise: kernelkmeans.RiseIgnore}}
 }
 
 func gaussians(t testing.TB, n, d, k int, spread float64) (*dataset.Points, []int32) {
@@ -59,13 +60,16 @@ func TestAllPointsAsLandmarksAreTheKernel(t *testing.T) {
 		s := spec(4, 200)
 		s.Algorithm.(*kernelkmeans.Options).Function = function
 		got := solve(t, points, s)
-		s.Initialization.Start, s.Initialization.Labels, s.Restarts, s.MaxIterations = clustering.StartLabels, got.Labels, 1, 0
+		s.Initialization.Start, s.Initialization.Labels, s.Restarts, s.MaxIterations = clustering.StartLabels,
+			got.Labels, 1, 0
 		s.Algorithm = &kernelkmeans.Options{Function: function}
 		want := solve(t, points, s)
 		if math.Abs(got.Objective-want.Objective) > 2e-3*want.Objective || got.Objective < want.Objective*(1-1e-6) {
-			t.Errorf("%v: the objective of the labels is %v by landmarks, %v by the kernel; %+v", function, got.Objective, want.Objective, got.Landmarks)
+			t.Errorf("%v: the objective of the labels is %v by landmarks, %v by the kernel; %+v", function,
+				got.Objective, want.Objective, got.Landmarks)
 		}
-		if got.Landmarks.Count != 150 || got.Landmarks.Lost > 2e-3 || !slices.ContainsFunc(got.Warnings, func(n clustering.Notice) bool { return n.Code == "FEW_POINTS" }) {
+		if got.Landmarks.Count != 150 || got.Landmarks.Lost > 2e-3 ||
+			!slices.ContainsFunc(got.Warnings, func(n clustering.Notice) bool { return n.Code == "FEW_POINTS" }) {
 			t.Errorf("%v: %+v, %v", function, got.Landmarks, got.Warnings)
 		}
 	}
@@ -80,11 +84,13 @@ func TestFewLandmarksFindTheSame(t *testing.T) {
 		t.Errorf("NMI %v by landmarks, %v by the kernel", of, want)
 	}
 	again := spec(6, 0)
-	again.Initialization.Start, again.Initialization.Labels, again.Restarts, again.MaxIterations = clustering.StartLabels, got.Labels, 1, 0
+	again.Initialization.Start, again.Initialization.Labels, again.Restarts, again.MaxIterations =
+		clustering.StartLabels, got.Labels, 1, 0
 	if j := solve(t, points, again).Objective; got.Objective < j*(1-1e-6) || got.Objective > 1.1*j {
 		t.Errorf("the objective is %v, in the kernel %v", got.Objective, j)
 	}
-	if got.Landmarks.ExactNMI == nil || *got.Landmarks.ExactNMI != agreement(t, got.Labels, exact.Labels) || *got.Landmarks.ExactObjective != exact.Objective {
+	if got.Landmarks.ExactNMI == nil || *got.Landmarks.ExactNMI != agreement(t, got.Labels, exact.Labels) ||
+		*got.Landmarks.ExactObjective != exact.Objective {
 		t.Errorf("%+v; the exact objective is %v", got.Landmarks, exact.Objective)
 	}
 	if last := got.History[len(got.History)-1].Objective; last != got.Objective {
@@ -131,7 +137,8 @@ func TestConstraints(t *testing.T) {
 	if of, without := agreement(t, linked.Labels, truth), agreement(t, free.Labels, truth); of < without+0.01 {
 		t.Errorf("NMI %v with constraints, %v without", of, without)
 	}
-	if parts := linked.History[len(linked.History)-1].Parts; parts == nil || math.Abs(parts.Total()-linked.Objective) > 1e-9*linked.Objective {
+	if parts := linked.History[len(linked.History)-1].Parts; parts == nil ||
+		math.Abs(parts.Total()-linked.Objective) > 1e-9*linked.Objective {
 		t.Errorf("the parts %+v are not those of the objective %v", parts, linked.Objective)
 	}
 }
@@ -150,21 +157,25 @@ func TestThreadsAndPrediction(t *testing.T) {
 			t.Fatal(err)
 		}
 		two := solve(t, points, s)
-		if !slices.Equal(one.Labels, two.Labels) || one.Objective != two.Objective || !slices.Equal(one.Model.Centroids, two.Model.Centroids) {
+		if !slices.Equal(one.Labels, two.Labels) || one.Objective != two.Objective ||
+			!slices.Equal(one.Model.Centroids, two.Model.Centroids) {
 			t.Errorf("%v: objectives %v and %v", scale, one.Objective, two.Objective)
 		}
 		if one.StopReason != clustering.StopConverged {
 			t.Fatalf("it ends by %v", one.StopReason)
 		}
 		got, err := predict.ByModel(t.Context(), one.Model, points, 2)
-		if err != nil || !slices.Equal(got.Labels, one.Labels) || !slices.EqualFunc(got.Rows.Distance, one.Rows.Distance, alike) {
+		if err != nil || !slices.Equal(got.Labels, one.Labels) ||
+			!slices.EqualFunc(got.Rows.Distance, one.Rows.Distance, alike) {
 			t.Errorf("%v: other labels for the same points, %v", scale, err)
 		}
 		few := &dataset.Points{N: 7, D: points.D, Values: points.Values[:7*points.D]}
-		if got, err = predict.ByModel(t.Context(), one.Model, few, 1); err != nil || !slices.Equal(got.Labels, one.Labels[:7]) {
+		if got, err = predict.ByModel(t.Context(), one.Model, few, 1); err != nil ||
+			!slices.Equal(got.Labels, one.Labels[:7]) {
 			t.Errorf("%v: %v for the first points, %v; want %v", scale, got, err, one.Labels[:7])
 		}
-		if _, err := predict.ByModel(t.Context(), one.Model, &dataset.Points{N: 1, D: 2, Values: []float64{1, 2}}, 1); err == nil {
+		if _, err := predict.ByModel(t.Context(), one.Model, &dataset.Points{N: 1, D: 2, Values: []float64{1, 2}},
+			1); err == nil {
 			t.Error("points of other columns were taken")
 		}
 	}
@@ -201,11 +212,15 @@ func TestStarts(t *testing.T) {
 func TestIndefiniteKernels(t *testing.T) {
 	points, truth := gaussians(t, 400, 3, 3, 0.5)
 	for _, coef0 := range []float64{-0.5, 0.5} {
-		s, gamma := spec(3, 60), 0.05
-		s.Algorithm = &kernelkmeans.Options{Function: kernel.Sigmoid, Gamma: &gamma, Coef0: &coef0, Landmarks: 60, KeepBest: true, OnRise: kernelkmeans.RiseIgnore}
+		s := spec(3, 60)
+		gamma := 0.05
+		s.Algorithm = &kernelkmeans.Options{Function: kernel.Sigmoid, Gamma: &gamma, Coef0: &coef0, Landmarks: 60,
+			KeepBest: true, OnRise: kernelkmeans.RiseIgnore}
 		got := solve(t, points, s)
-		if l := got.Landmarks.Lost; !(l >= 0 && l <= 1) || math.IsNaN(got.Objective) || agreement(t, got.Labels, truth) < 0.3 {
-			t.Errorf("coef0 %v: %+v, objective %v, NMI %v", coef0, got.Landmarks, got.Objective, agreement(t, got.Labels, truth))
+		if l := got.Landmarks.Lost; !(l >= 0 && l <= 1) || math.IsNaN(got.Objective) ||
+			agreement(t, got.Labels, truth) < 0.3 {
+			t.Errorf("coef0 %v: %+v, objective %v, NMI %v", coef0, got.Landmarks, got.Objective,
+				agreement(t, got.Labels, truth))
 		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 
 // RunAndScore runs k-means on the features and reports objectives of kernel k-means; see rest. For few points it also
 // compares the answer with that of the full matrix.
-func (p *Problem) RunAndScore(ctx context.Context, x kmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
+func (p *Problem) RunAndScore(ctx context.Context, x kmeans.Executor,
+	o clustering.Observer) (*clustering.Result, error) {
 	o.Observe(clustering.PhaseInitialize)
 	rest, err := p.rest(ctx, x)
 	if err != nil {
@@ -39,13 +40,16 @@ func (p *Problem) RunAndScore(ctx context.Context, x kmeans.Executor, o clusteri
 		result.History[i] = entryWith(result.History[i], rest)
 	}
 	result.Objective += rest
-	result.ObjectiveName, result.Kernel.Matrix = kernelkmeans.ObjectiveKernelKmeans.String(), &p.Matrix
+	result.ObjectiveName = kernelkmeans.ObjectiveKernelKmeans.String()
+	result.Kernel.Matrix = &p.Matrix
 	result.Landmarks = &clustering.LandmarkReport{Count: p.landmarks.N, Rank: p.Columns(), Lost: p.lost(rest)}
-	if err := p.compare(snapshot.Within(ctx, "exact"), result.Labels, result.Landmarks); err != nil && ctx.Err() == nil {
+	if err := p.compare(snapshot.Within(ctx, "exact"), result.Labels, result.Landmarks); err != nil &&
+		ctx.Err() == nil {
 		return nil, err
 	}
 	result.Model.Landmarks = &model.Landmarks{
-		Matrix: p.Matrix, Centered: p.Matrix.Mean != nil, Points: p.landmarks, Projection: p.Vectors.Features.Projection,
+		Matrix: p.Matrix, Centered: p.Matrix.Mean != nil, Points: p.landmarks,
+		Projection: p.Vectors.Features.Projection,
 	}
 	return result, nil
 }

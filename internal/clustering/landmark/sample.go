@@ -103,7 +103,8 @@ func (p *Problem) sampleFeatures(ctx context.Context) ([]float64, error) {
 		return nil, err
 	}
 	n, rank := p.sample.points.N, p.Columns()
-	rows, some := make([]float64, n*rank), make([]float64, rank*kernel.FeatureRows)
+	rows := make([]float64, n*rank)
+	some := make([]float64, rank*kernel.FeatureRows)
 	for from := 0; from < n; from += kernel.FeatureRows {
 		to := min(from+kernel.FeatureRows, n)
 		if err := features.Compute(some, partition.Range{From: from, To: to}); err != nil {

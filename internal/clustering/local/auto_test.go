@@ -66,14 +66,17 @@ func easySets(t *testing.T) map[string]known {
 // topics are counts of words, of which every topic has its own.
 func topics(t *testing.T, n, k int) known {
 	t.Helper()
-	rng, starts, truth := clusteringtest.NewRand(3), []int64{0}, make([]int32, n)
+	rng := clusteringtest.NewRand(3)
+	starts := []int64{0}
+	truth := make([]int32, n)
 	var columns []int32
 	var values []float64
 	for i := range n {
 		truth[i] = int32(i % k)
 		for word := range int32(20 * k) {
 			if word%int32(k) == truth[i] && rng.IntN(3) > 0 || rng.IntN(20) == 0 {
-				columns, values = append(columns, word), append(values, float64(1+rng.IntN(3)))
+				columns = append(columns, word)
+				values = append(values, float64(1+rng.IntN(3)))
 			}
 		}
 		starts = append(starts, int64(len(columns)))
@@ -121,7 +124,8 @@ func pairsOf(t *testing.T, truth []int32, count, wrongIn int, rng *rand.Rand) []
 
 func solveAuto(t *testing.T, data dataset.Dataset, spec clustering.Spec) *clustering.Result {
 	t.Helper()
-	spec.Algorithm, spec.MaxIterations = &auto.Options{}, cmp.Or(spec.MaxIterations, clustering.DefaultMaxIterations)
+	spec.Algorithm = &auto.Options{}
+	spec.MaxIterations = cmp.Or(spec.MaxIterations, clustering.DefaultMaxIterations)
 	result, err := local.Solve(t.Context(), data, spec, 2, clustering.NopObserver{})
 	if err != nil {
 		t.Fatal(err)
@@ -150,23 +154,29 @@ func TestAutoOnEasySets(t *testing.T) {
 		}
 		for _, count := range testscale.Some([]int{60, 1, 20}, 1) {
 			with := solveAuto(t, set.data, clustering.Spec{
-				K:           set.k,
-				Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, count, 0, clusteringtest.NewRand(5))},
+				K: set.k,
+				Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, count, 0,
+					clusteringtest.NewRand(5))},
 			})
 			if got := ari(t, with.Labels, set.truth); got < score-1e-9 {
-				t.Errorf("%s: the score is %.3f with %d constraints, and %.3f without; by %+v", name, got, count, score, with.Auto.Choice)
+				t.Errorf("%s: the score is %.3f with %d constraints, and %.3f without; by %+v", name, got, count, score,
+					with.Auto.Choice)
 			}
-			if count >= heldout.EnoughPairs && (with.Auto.Choice.Chosen != alone.Auto.Choice.Chosen || len(with.Auto.Choice.Tried) != 1) {
-				t.Errorf("%s: the answer without constraints satisfies all of them, but methods were compared: %+v", name, with.Auto.Choice)
+			if count >= heldout.EnoughPairs &&
+				(with.Auto.Choice.Chosen != alone.Auto.Choice.Chosen || len(with.Auto.Choice.Tried) != 1) {
+				t.Errorf("%s: the answer without constraints satisfies all of them, but methods were compared: %+v",
+					name, with.Auto.Choice)
 			}
 		}
 		const many = 150
 		doubtful := solveAuto(t, set.data, clustering.Spec{
-			K:           set.k,
-			Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, many, 10, clusteringtest.NewRand(6))},
+			K: set.k,
+			Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, many, 10,
+				clusteringtest.NewRand(6))},
 		})
 		if got := ari(t, doubtful.Labels, set.truth); got < score-0.02 {
-			t.Errorf("%s: the score is %.3f with %d constraints of which one in ten is wrong, and %.3f without; by %+v", name, got, many, score, doubtful.Auto.Choice)
+			t.Errorf("%s: the score is %.3f with %d constraints of which one in ten is wrong, and %.3f without; by %+v",
+				name, got, many, score, doubtful.Auto.Choice)
 		}
 	}
 }
@@ -175,11 +185,13 @@ func TestAutoOnEasySets(t *testing.T) {
 func TestAutoFindsManyGroups(t *testing.T) {
 	const k, each = 12, 100
 	rng := clusteringtest.NewRand(3)
-	values, truth := make([]float64, 0, 2*k*each), make([]int32, 0, k*each)
+	values := make([]float64, 0, 2*k*each)
+	truth := make([]int32, 0, k*each)
 	for i := range k * each {
 		c := i % k
 		angle := 2 * math.Pi * rng.Float64()
-		values = append(values, float64(4*(c%4))+math.Cos(angle)+0.05*rng.NormFloat64(), float64(4*(c/4))+math.Sin(angle)+0.05*rng.NormFloat64())
+		values = append(values, float64(4*(c%4))+math.Cos(angle)+0.05*rng.NormFloat64(),
+			float64(4*(c/4))+math.Sin(angle)+0.05*rng.NormFloat64())
 		truth = append(truth, int32(c))
 	}
 	points, err := dataset.NewPoints(k*each, 2, values)
@@ -204,7 +216,8 @@ func TestAutoTwoClustersFollowCannotLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	zero, one := int32(slices.Index(truth, 0)), int32(slices.Index(truth, 1))
+	zero := int32(slices.Index(truth, 0))
+	one := int32(slices.Index(truth, 1))
 	var constraints []constraint.Constraint
 	for i, c := range truth {
 		if c == 0 {
@@ -226,7 +239,8 @@ func TestAutoWithAllPairs(t *testing.T) {
 		truth := clusteringtest.RandomLabels(rng, 30, k)
 		points := clusteringtest.Blobs(t, rng, 30, 2, 3)
 		edges := scatteredEdges(rng, 30)
-		for name, data := range map[string]dataset.Dataset{"points": points, "a graph": graphOf(t, 30, edges, 0), "a kernel": linearKernel(t, points)} {
+		for name, data := range map[string]dataset.Dataset{"points": points, "a graph": graphOf(t, 30, edges, 0),
+			"a kernel": linearKernel(t, points)} {
 			result := solveAuto(t, data, clustering.Spec{
 				K: k, Supervision: clustering.Supervision{Constraints: pairsOf(t, truth, 30*29/2, 0, rng)},
 			})
@@ -254,18 +268,25 @@ func TestAutoTakesWhatItCannotCompare(t *testing.T) {
 				clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(2, 4), clusteringtest.CannotLink(0, 4),
 			}},
 		},
-		"two seeds":   {K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}}}},
-		"three seeds": {K: 3, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}, {Index: 4, Label: 2}}}},
-		"one class":   {K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}, {Index: 3, Label: 1}}}},
+		"two seeds": {K: 2,
+			Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}}}},
+		"three seeds": {K: 3,
+			Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1},
+				{Index: 4, Label: 2}}}},
+		"one class": {K: 2,
+			Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1},
+				{Index: 2, Label: 1}, {Index: 3, Label: 1}}}},
 	} {
 		result := solveAuto(t, moons.data, spec)
-		if result.Auto.Choice.Chosen.ConstraintUse != clustering.UseHard || result.Satisfaction.Satisfied() != result.Satisfaction.Total {
+		if result.Auto.Choice.Chosen.ConstraintUse != clustering.UseHard ||
+			result.Satisfaction.Satisfied() != result.Satisfaction.Total {
 			t.Errorf("%s: %+v, %+v", name, result.Auto.Choice, result.Satisfaction)
 		}
 		for _, a := range spec.Supervision.Seeds {
 			for _, b := range spec.Supervision.Seeds {
 				if (a.Label == b.Label) != (result.Labels[a.Index] == result.Labels[b.Index]) {
-					t.Errorf("%s: %d and %d are in the clusters %d and %d", name, a.Index, b.Index, result.Labels[a.Index], result.Labels[b.Index])
+					t.Errorf("%s: %d and %d are in the clusters %d and %d", name, a.Index, b.Index,
+						result.Labels[a.Index], result.Labels[b.Index])
 				}
 			}
 		}
@@ -309,7 +330,8 @@ func TestAutoNamesWrongSeeds(t *testing.T) {
 		t.Errorf("of seeds that are right: %s", got)
 	}
 	spec.Supervision.Seeds[7].Label = (set.truth[7] + 1) % 3
-	if got := warning(solveAuto(t, set.data, spec), code); !strings.Contains(got, "held out: 7 (1 of 30); their labels are wrong") {
+	if got := warning(solveAuto(t, set.data, spec), code); !strings.Contains(got,
+		"held out: 7 (1 of 30); their labels are wrong") {
 		t.Errorf("the wrong one is not named: %s", got)
 	}
 }
@@ -318,20 +340,23 @@ func TestAutoNamesWrongSeeds(t *testing.T) {
 func TestAutoWithContradictions(t *testing.T) {
 	set := easySets(t)["gaussians"]
 	constraints := pairsOf(t, set.truth, 100, 0, clusteringtest.NewRand(1))
-	constraints = append(constraints, clusteringtest.MustLink(0, 10), clusteringtest.MustLink(10, 20), clusteringtest.CannotLink(0, 20))
+	constraints = append(constraints, clusteringtest.MustLink(0, 10), clusteringtest.MustLink(10, 20),
+		clusteringtest.CannotLink(0, 20))
 	result := solveAuto(t, set.data, clustering.Spec{
 		K: set.k, Supervision: clustering.Supervision{Constraints: constraints},
 	})
 	hears := func(code string) bool {
 		return slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == code })
 	}
-	if use := result.Auto.Choice.Chosen.ConstraintUse; use == clustering.UseHard || use == clustering.UseMetric || !hears("CONFLICTING_CONSTRAINTS") {
+	if use := result.Auto.Choice.Chosen.ConstraintUse; use == clustering.UseHard || use == clustering.UseMetric ||
+		!hears("CONFLICTING_CONSTRAINTS") {
 		t.Errorf("%+v, notices %v", result.Auto.Choice, result.Warnings)
 	}
 	if got := ari(t, result.Labels, set.truth); got != 1 {
 		t.Errorf("the score is %g", got)
 	}
-	if !hears("CONSTRAINTS_AGAINST_DATA") || !strings.Contains(warning(result, "CONSTRAINTS_AGAINST_DATA"), "0-20 (cannot)") {
+	if !hears("CONSTRAINTS_AGAINST_DATA") || !strings.Contains(warning(result, "CONSTRAINTS_AGAINST_DATA"),
+		"0-20 (cannot)") {
 		t.Errorf("the wrong one is not named: %v", result.Warnings)
 	}
 }
@@ -358,7 +383,8 @@ func TestAutoUnderPermutation(t *testing.T) {
 		result := solveAuto(t, set.data, spec)
 		spec.Supervision.Constraints = slices.Clone(constraints)
 		rng.Shuffle(len(constraints), func(i, j int) {
-			spec.Supervision.Constraints[i], spec.Supervision.Constraints[j] = spec.Supervision.Constraints[j], spec.Supervision.Constraints[i]
+			spec.Supervision.Constraints[i], spec.Supervision.Constraints[j] = spec.Supervision.Constraints[j],
+				spec.Supervision.Constraints[i]
 		})
 		for at, c := range spec.Supervision.Constraints {
 			if at%2 == 0 {
@@ -366,7 +392,8 @@ func TestAutoUnderPermutation(t *testing.T) {
 			}
 		}
 		again := solveAuto(t, set.data, spec)
-		if !slices.Equal(again.Labels, result.Labels) || again.Objective != result.Objective || again.Auto.Choice.Reason.String() != result.Auto.Choice.Reason.String() {
+		if !slices.Equal(again.Labels, result.Labels) || again.Objective != result.Objective ||
+			again.Auto.Choice.Reason.String() != result.Auto.Choice.Reason.String() {
 			t.Errorf("%s: constraints in another order have another answer", name)
 		}
 		order := rng.Perm(len(set.truth))
@@ -433,9 +460,12 @@ func TestAutoInOtherUnits(t *testing.T) {
 		K: set.k, Scale: clustering.ScaleZscore,
 		Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, 100, 0, clusteringtest.NewRand(1))},
 	}
-	one, other := solveAuto(t, points, spec), solveAuto(t, scaled, spec)
-	if !slices.Equal(one.Labels, other.Labels) || one.Objective != other.Objective || one.Auto.Choice.Reason.String() != other.Auto.Choice.Reason.String() {
-		t.Errorf("objectives %v and %v, %+v and %+v", one.Objective, other.Objective, one.Auto.Choice, other.Auto.Choice)
+	one := solveAuto(t, points, spec)
+	other := solveAuto(t, scaled, spec)
+	if !slices.Equal(one.Labels, other.Labels) || one.Objective != other.Objective ||
+		one.Auto.Choice.Reason.String() != other.Auto.Choice.Reason.String() {
+		t.Errorf("objectives %v and %v, %+v and %+v", one.Objective, other.Objective, one.Auto.Choice,
+			other.Auto.Choice)
 	}
 }
 
@@ -443,10 +473,12 @@ func TestAutoInOtherUnits(t *testing.T) {
 func TestAutoHearsItsOptions(t *testing.T) {
 	set := found[*dataset.Points](t, 8)(synth.Gaussians(400, 4, 8, 6, clusteringtest.NewRand(1)))
 	all := solveAuto(t, set.data, clustering.Spec{K: 8})
-	if one := solveAuto(t, set.data, clustering.Spec{K: 8, MaxIterations: 1}); one.Iterations != 1 || all.Iterations < 3 {
+	if one := solveAuto(t, set.data, clustering.Spec{K: 8, MaxIterations: 1}); one.Iterations != 1 ||
+		all.Iterations < 3 {
 		t.Errorf("%d iterations instead of one, %d by default", one.Iterations, all.Iterations)
 	}
-	if first := solveAuto(t, set.data, clustering.Spec{K: 8, Restarts: 1}); first.Restart != 0 || first.Objective < all.Objective {
+	if first := solveAuto(t, set.data, clustering.Spec{K: 8, Restarts: 1}); first.Restart != 0 ||
+		first.Objective < all.Objective {
 		t.Errorf("start %d of one: %g, where several have %g", first.Restart, first.Objective, all.Objective)
 	}
 	if entailed := solveAuto(t, set.data, clustering.Spec{

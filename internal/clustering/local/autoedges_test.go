@@ -21,7 +21,9 @@ import (
 // unit, with columns that do not vary, without edges.
 func oddData(t *testing.T, rng *rand.Rand, n int) (string, dataset.Dataset) {
 	t.Helper()
-	d, distinct, unit := 1+rng.IntN(4), 1+rng.IntN(n), []float64{1, 1, 1, 1e-170, 1e-80, 1e60}[rng.IntN(6)]
+	d := 1 + rng.IntN(4)
+	distinct := 1 + rng.IntN(n)
+	unit := []float64{1, 1, 1, 1e-170, 1e-80, 1e60}[rng.IntN(6)]
 	values := make([]float64, n*d)
 	for i := range values {
 		if place := i - distinct*d; place >= 0 && rng.IntN(8) > 0 {
@@ -67,11 +69,14 @@ func oddData(t *testing.T, rng *rand.Rand, n int) (string, dataset.Dataset) {
 // sparseOf leaves out a half of the values.
 func sparseOf(t *testing.T, n, d int, values []float64) *dataset.SparsePoints {
 	t.Helper()
-	starts, columns, kept := []int64{0}, []int32{}, []float64{}
+	starts := []int64{0}
+	columns := []int32{}
+	kept := []float64{}
 	for i := range n {
 		for f := range d {
 			if v := values[i*d+f]; v > 0 {
-				columns, kept = append(columns, int32(f)), append(kept, v)
+				columns = append(columns, int32(f))
+				kept = append(kept, v)
 			}
 		}
 		starts = append(starts, int64(len(columns)))
@@ -86,9 +91,12 @@ func sparseOf(t *testing.T, n, d int, values []float64) *dataset.SparsePoints {
 // oddSupervision is constraints, seeds or both, right and wrong, of every size: none, some, more than there are pairs.
 func oddSupervision(rng *rand.Rand, n, k int) (constraints []constraint.Constraint, seeds []constraint.Seed) {
 	truth := clusteringtest.RandomLabels(rng, n, k)
-	wrong, kinds, weight := rng.IntN(2)*rng.IntN(10), rng.IntN(4), []float64{0, 0, 1e-160, 1e147}[rng.IntN(4)]
+	wrong := rng.IntN(2) * rng.IntN(10)
+	kinds := rng.IntN(4)
+	weight := []float64{0, 0, 1e-160, 1e147}[rng.IntN(4)]
 	for range []int{0, 1, 4, 60, 200}[rng.IntN(5)] {
-		i, j := int32(rng.IntN(n)), int32(rng.IntN(n))
+		i := int32(rng.IntN(n))
+		j := int32(rng.IntN(n))
 		must := truth[i] == truth[j]
 		if rng.IntN(10) < wrong {
 			must = !must
@@ -131,22 +139,26 @@ func TestAutoAlwaysAnswers(t *testing.T) {
 		if kind == "points" {
 			spec.Scale = clustering.Scale(rng.IntN(4))
 		}
-		what := fmt.Sprintf("seed %d: %s, n = %d, k = %d, %d constraints, %d seeds", seed, kind, n, k, len(spec.Supervision.Constraints), len(spec.Supervision.Seeds))
+		what := fmt.Sprintf("seed %d: %s, n = %d, k = %d, %d constraints, %d seeds", seed, kind, n, k,
+			len(spec.Supervision.Constraints), len(spec.Supervision.Seeds))
 		heard := &clusteringtest.Recorder{}
 		result, err := local.Solve(t.Context(), data, spec, 1, heard)
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		if len(result.Labels) != n || slices.Min(result.Labels) < 0 || int(slices.Max(result.Labels)) >= k || len(result.Auto.Choice.Reason) == 0 {
+		if len(result.Labels) != n || slices.Min(result.Labels) < 0 || int(slices.Max(result.Labels)) >= k ||
+			len(result.Auto.Choice.Reason) == 0 {
 			t.Errorf("%s: labels %v, %+v", what, result.Labels, result.Auto.Choice)
 		}
 		if math.IsNaN(result.Objective) {
 			t.Errorf("%s: the objective is not a number", what)
 		}
 		again, err := local.Solve(t.Context(), data, spec, 3, &clusteringtest.Recorder{})
-		if err != nil || !slices.Equal(again.Labels, result.Labels) || again.Objective != result.Objective || again.Auto.Choice.Reason.String() != result.Auto.Choice.Reason.String() {
-			t.Errorf("%s: on three threads %v, %v instead of %v, %v (%v)", what, again.Labels, again.Objective, result.Labels, result.Objective, err)
+		if err != nil || !slices.Equal(again.Labels, result.Labels) || again.Objective != result.Objective ||
+			again.Auto.Choice.Reason.String() != result.Auto.Choice.Reason.String() {
+			t.Errorf("%s: on three threads %v, %v instead of %v, %v (%v)", what, again.Labels, again.Objective,
+				result.Labels, result.Objective, err)
 		}
 	}
 }
@@ -175,7 +187,9 @@ func TestAutoWithoutNeighbors(t *testing.T) {
 				clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(0, 1),
 			}},
 		})
-		if !strings.Contains(result.Auto.Choice.Reason.String(), "too long") || warning(result, "NEIGHBORS_LEFT_OUT") == "" || result.Labels[0] != result.Labels[2] || result.Labels[0] == result.Labels[1] {
+		if !strings.Contains(result.Auto.Choice.Reason.String(), "too long") ||
+			warning(result, "NEIGHBORS_LEFT_OUT") == "" || result.Labels[0] != result.Labels[2] ||
+			result.Labels[0] == result.Labels[1] {
 			t.Errorf("%s: %+v, %v", name, result.Auto.Choice, result.Warnings)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 func widths(t *testing.T, n int, rng *rand.Rand) (*dataset.Points, []int32) {
 	t.Helper()
 	const d = 4
-	values, classes := make([]float64, 0, n*d), make([]int32, n)
+	values := make([]float64, 0, n*d)
+	classes := make([]int32, n)
 	for i := range classes {
 		classes[i] = int32(i % 2)
 		width := 1.0
@@ -36,18 +37,23 @@ func TestAutoFitsAMixture(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	points, classes := widths(t, 300, rng)
 	without := solveAuto(t, points, clustering.Spec{K: 2})
-	if chosen := without.Auto.Choice.Chosen; chosen.Space != clustering.SpaceMixture || ari(t, without.Labels, classes) < 0.7 {
+	if chosen := without.Auto.Choice.Chosen; chosen.Space != clustering.SpaceMixture ||
+		ari(t, without.Labels, classes) < 0.7 {
 		t.Errorf("%v %v has ARI %.2f", chosen.Space, chosen.ConstraintUse, ari(t, without.Labels, classes))
 	}
-	if without.Rows.Measure != clustering.MeasureDistortion || !without.Rows.Posterior || len(without.History) != without.Iterations {
-		t.Errorf("measure %v, posterior %v, %d entries of %d iterations", without.Rows.Measure, without.Rows.Posterior, len(without.History), without.Iterations)
+	if without.Rows.Measure != clustering.MeasureDistortion || !without.Rows.Posterior ||
+		len(without.History) != without.Iterations {
+		t.Errorf("measure %v, posterior %v, %d entries of %d iterations", without.Rows.Measure, without.Rows.Posterior,
+			len(without.History), without.Iterations)
 	}
 	for _, count := range []int{20, 100} {
 		with := solveAuto(t, points, clustering.Spec{
 			K: 2, Supervision: clustering.Supervision{Constraints: pairsOf(t, classes, count, 0, rng)},
 		})
-		if chosen := with.Auto.Choice.Chosen; chosen.Space != clustering.SpaceMixture || ari(t, with.Labels, classes) < 0.7 {
-			t.Errorf("with %d constraints, %v %v has ARI %.2f", count, chosen.Space, chosen.ConstraintUse, ari(t, with.Labels, classes))
+		if chosen := with.Auto.Choice.Chosen; chosen.Space != clustering.SpaceMixture ||
+			ari(t, with.Labels, classes) < 0.7 {
+			t.Errorf("with %d constraints, %v %v has ARI %.2f", count, chosen.Space, chosen.ConstraintUse,
+				ari(t, with.Labels, classes))
 		}
 		if with.Satisfaction.Satisfied() < with.Satisfaction.Total {
 			t.Errorf("%d of %d constraints hold", with.Satisfaction.Satisfied(), with.Satisfaction.Total)
@@ -67,7 +73,8 @@ func TestTheModelOfAMixtureRepeatsItsRun(t *testing.T) {
 			points.Row(i)[0] *= 1000 // so that units matter
 			points.Row(i)[3] = float64(rng.IntN(2))
 		}
-		spec, supervised := clustering.Spec{K: 2 + draw%3, Scale: scales[rng.IntN(len(scales))]}, make([]bool, points.N)
+		spec := clustering.Spec{K: 2 + draw%3, Scale: scales[rng.IntN(len(scales))]}
+		supervised := make([]bool, points.N)
 		if draw/3%2 == 1 {
 			spec.Supervision.Constraints = pairsOf(t, classes, 30, 0, rng)
 			for _, c := range spec.Supervision.Constraints {
@@ -107,14 +114,17 @@ func checkMixture(t *testing.T, points *dataset.Points, result *clustering.Resul
 			t.Errorf("row %d is in cluster %d, by the model in %d", i, label, again.Labels[i])
 		case label != again.Labels[i]:
 			if rows.Confidence[i] > 0.5 || rows.Margin[i] > 0 {
-				t.Errorf("row %d was moved to cluster %d, but has confidence %v and margin %v there", i, label, rows.Confidence[i], rows.Margin[i])
+				t.Errorf("row %d was moved to cluster %d, but has confidence %v and margin %v there", i, label,
+					rows.Confidence[i], rows.Margin[i])
 			}
-		case rows.Confidence[i] != again.Rows.Confidence[i] || rows.Distance[i] != again.Rows.Distance[i] || rows.Margin[i] != again.Rows.Margin[i]:
+		case rows.Confidence[i] != again.Rows.Confidence[i] || rows.Distance[i] != again.Rows.Distance[i] ||
+			rows.Margin[i] != again.Rows.Margin[i]:
 			t.Errorf("row %d has other scores by the model", i)
 		}
 	}
 	if rows.Runs != 0 || !rows.Posterior || len(result.Model.Centroids) != result.Model.K*points.D {
-		t.Errorf("%d runs, posterior %v, %d values of centroids", rows.Runs, rows.Posterior, len(result.Model.Centroids))
+		t.Errorf("%d runs, posterior %v, %d values of centroids", rows.Runs, rows.Posterior,
+			len(result.Model.Centroids))
 	}
 }
 
@@ -128,7 +138,8 @@ func TestAutoFitsNoMixtureWithoutEvidence(t *testing.T) {
 			points.Values[i] += float64(4 * (i / 2 % 3))
 		}
 	}
-	if chosen := solveAuto(t, points, clustering.Spec{K: 3}).Auto.Choice.Chosen; chosen.Space == clustering.SpaceMixture {
+	if chosen := solveAuto(t, points, clustering.Spec{K: 3}).
+		Auto.Choice.Chosen; chosen.Space == clustering.SpaceMixture {
 		t.Errorf("%v was chosen", chosen.Space)
 	}
 }

@@ -57,7 +57,8 @@ func TestAutoStopsWhenNothingCanBeBetter(t *testing.T) {
 	result := solveAuto(t, set.data, clustering.Spec{
 		K: 4, Restarts: 2, Supervision: clustering.Supervision{Seeds: seedsOf(set.truth, 250)},
 	})
-	if tried := result.Auto.Choice.Tried; len(tried) != 1 || tried[0].ConstraintUse != clustering.UseDiscriminant || tried[0].Agreement() != 1 {
+	if tried := result.Auto.Choice.Tried; len(tried) != 1 || tried[0].ConstraintUse != clustering.UseDiscriminant ||
+		tried[0].Agreement() != 1 {
 		t.Errorf("tried %+v", tried)
 	}
 	if got := ari(t, result.Labels, set.truth); got < .99 {

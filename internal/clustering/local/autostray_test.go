@@ -15,7 +15,8 @@ import (
 // one in ten is wrong, must-links join clusters that are far apart, and the data may overrule them.
 func TestAutoFindsWrongConstraintsBetweenManyClusters(t *testing.T) {
 	const k, m = 12, 300
-	set := found[*dataset.Points](t, k)(synth.Gaussians(testscale.Count(1500, 3000), 3, k, 2.6, clusteringtest.NewRand(4)))
+	set := found[*dataset.Points](t, k)(synth.Gaussians(testscale.Count(1500, 3000), 3, k, 2.6,
+		clusteringtest.NewRand(4)))
 	correct := solveAuto(t, set.data, clustering.Spec{
 		K: k, Restarts: 2,
 		Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, m, 0, clusteringtest.NewRand(7))},
@@ -28,6 +29,7 @@ func TestAutoFindsWrongConstraintsBetweenManyClusters(t *testing.T) {
 		Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, m, 10, clusteringtest.NewRand(7))},
 	})
 	if why := warning(doubtful, "DATA_OVERRULE"); !strings.Contains(why, "seem wrong") {
-		t.Errorf("constraints of which one in ten is wrong hold: %d of %d, %v", doubtful.Satisfaction.Satisfied(), m, doubtful.Warnings)
+		t.Errorf("constraints of which one in ten is wrong hold: %d of %d, %v", doubtful.Satisfaction.Satisfied(), m,
+			doubtful.Warnings)
 	}
 }

@@ -18,7 +18,8 @@ func TestAutoWhitensByMustLinks(t *testing.T) {
 	for i := range mixing {
 		mixing[i] = rng.NormFloat64()
 	}
-	values, classes := make([]float64, 0, n*d), make([]int32, n)
+	values := make([]float64, 0, n*d)
+	classes := make([]int32, n)
 	for i := range classes {
 		classes[i] = int32(i % k)
 		hidden := make([]float64, d)
@@ -40,7 +41,8 @@ func TestAutoWhitensByMustLinks(t *testing.T) {
 	}
 	spec := clustering.Spec{K: k, Supervision: clustering.Supervision{Constraints: pairsOf(t, classes, 200, 0, rng)}}
 	result := solveAuto(t, points, spec)
-	if chosen := result.Auto.Choice.Chosen; chosen.ConstraintUse != clustering.UseWhitened || ari(t, result.Labels, classes) < 0.9 {
+	if chosen := result.Auto.Choice.Chosen; chosen.ConstraintUse != clustering.UseWhitened ||
+		ari(t, result.Labels, classes) < 0.9 {
 		t.Errorf("%v %v has ARI %.2f", chosen.Space, chosen.ConstraintUse, ari(t, result.Labels, classes))
 	}
 	spec.Supervision.Constraints = nil
@@ -62,7 +64,8 @@ func TestAutoWhitensByMustLinks(t *testing.T) {
 	}
 	differ := 0
 	for i, label := range result.Labels {
-		own := result.Model.Metric.Distance(scaled.(*dataset.Points).Row(i), centroids.(*dataset.Points).Row(int(label)))
+		own := result.Model.Metric.Distance(scaled.(*dataset.Points).Row(i),
+			centroids.(*dataset.Points).Row(int(label)))
 		for c := range k {
 			if result.Model.Metric.Distance(scaled.(*dataset.Points).Row(i), centroids.(*dataset.Points).Row(c)) < own {
 				differ++

@@ -60,7 +60,8 @@ func ExampleSolve_constraints() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("labels %v, %d of %d constraints satisfied\n", result.Labels, result.Satisfaction.Satisfied(), result.Satisfaction.Total)
+		fmt.Printf("labels %v, %d of %d constraints satisfied\n", result.Labels, result.Satisfaction.Satisfied(),
+			result.Satisfaction.Total)
 	}
 	// Output:
 	// labels [0 0 0 0 1 1 1], 0 of 0 constraints satisfied

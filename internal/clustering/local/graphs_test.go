@@ -30,7 +30,8 @@ func scatteredEdges(rng *rand.Rand, n int) []dataset.Edge {
 			size = min(size, 1+rng.IntN(3))
 		}
 		for range rng.IntN(3 * size) {
-			e := dataset.Edge{Source: int32(from + rng.IntN(size)), Target: int32(from + rng.IntN(size)), Weight: 0.25 + rng.Float64()}
+			e := dataset.Edge{Source: int32(from + rng.IntN(size)), Target: int32(from + rng.IntN(size)),
+				Weight: 0.25 + rng.Float64()}
 			if rng.IntN(10) == 0 {
 				e.Weight = 0
 			}
@@ -61,20 +62,29 @@ func graphOf(t *testing.T, n int, edges []dataset.Edge, p int) *dataset.Graph {
 func graphAlgorithms(k int) map[string]clustering.Spec {
 	specs := map[string]clustering.Spec{}
 	for o := kernelkmeans.ObjectiveKernelKmeans; o <= kernelkmeans.ObjectiveNormalizedCut; o++ {
-		for _, start := range []clustering.Start{clustering.StartDefault, clustering.StartRandom, clustering.StartKmeansPlusPlus, clustering.StartFarthestFirst, clustering.StartSpectral, clustering.StartMultilevel} {
+		for _, start := range []clustering.Start{clustering.StartDefault, clustering.StartRandom,
+			clustering.StartKmeansPlusPlus, clustering.StartFarthestFirst, clustering.StartSpectral,
+			clustering.StartMultilevel} {
 			specs[fmt.Sprintf("%v from %v", o, start)] = clustering.Spec{
 				K: k, Initialization: clustering.Initialization{Start: start}, Restarts: 2, MaxIterations: 20,
 				Algorithm: &kernelkmeans.Options{Objective: o},
 			}
 		}
-		specs[fmt.Sprintf("%v by default", o)] = clustering.Spec{K: k, MaxIterations: 20, Choose: true, Algorithm: &kernelkmeans.Options{Objective: o, KeepBest: true, RiseOpen: true, OnRise: kernelkmeans.RiseIgnore}}
-		specs[fmt.Sprintf("%v with a shift", o)] = clustering.Spec{K: k, MaxIterations: 20, Algorithm: &kernelkmeans.Options{Objective: o, SigmaAuto: true}}
+		specs[fmt.Sprintf("%v by default", o)] = clustering.Spec{K: k, MaxIterations: 20, Choose: true,
+			Algorithm: &kernelkmeans.Options{Objective: o, KeepBest: true, RiseOpen: true,
+				OnRise: kernelkmeans.RiseIgnore}}
+		specs[fmt.Sprintf("%v with a shift", o)] = clustering.Spec{K: k, MaxIterations: 20,
+			Algorithm: &kernelkmeans.Options{Objective: o, SigmaAuto: true}}
 	}
 	specs["auto"] = clustering.Spec{K: k, MaxIterations: 20, Choose: true, Algorithm: &auto.Options{}}
 	for c := spectral.ComponentsAuto; c <= spectral.ComponentsJoin && k > 1; c++ {
-		specs[fmt.Sprintf("spectral, %v", c)] = clustering.Spec{K: k, Algorithm: &spectral.Options{Algorithm: spectral.Spectral, Components: c}}
-		specs[fmt.Sprintf("spectral association, %v", c)] = clustering.Spec{K: k, Algorithm: &spectral.Options{Algorithm: spectral.Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation, Components: c}}
-		specs[fmt.Sprintf("spectral learning, %v", c)] = clustering.Spec{K: k, Algorithm: &spectral.Options{Algorithm: spectral.Learning, Components: c}}
+		specs[fmt.Sprintf("spectral, %v", c)] = clustering.Spec{K: k,
+			Algorithm: &spectral.Options{Algorithm: spectral.Spectral, Components: c}}
+		specs[fmt.Sprintf("spectral association, %v", c)] = clustering.Spec{K: k,
+			Algorithm: &spectral.Options{Algorithm: spectral.Spectral,
+				Objective: kernelkmeans.ObjectiveRatioAssociation, Components: c}}
+		specs[fmt.Sprintf("spectral learning, %v", c)] = clustering.Spec{K: k,
+			Algorithm: &spectral.Options{Algorithm: spectral.Learning, Components: c}}
 	}
 	return specs
 }
@@ -95,7 +105,8 @@ func TestEveryGraphIsAnswered(t *testing.T) {
 		var constraints []constraint.Constraint
 		for range rng.IntN(6) * int(seed%2) {
 			if i, j := int32(rng.IntN(n)), int32(rng.IntN(n)); i != j {
-				constraints = append(constraints, constraint.Constraint{I: i, J: j, Kind: constraint.Kind(1 + rng.IntN(2)), Weight: 0.5, Weighted: rng.IntN(2) == 0})
+				constraints = append(constraints, constraint.Constraint{I: i, J: j,
+					Kind: constraint.Kind(1 + rng.IntN(2)), Weight: 0.5, Weighted: rng.IntN(2) == 0})
 			}
 		}
 		for name, spec := range graphAlgorithms(k) {
@@ -143,7 +154,8 @@ func TestTheUnitOfWeightsDoesNotMatter(t *testing.T) {
 					unit = 1
 				}
 				if !slices.Equal(got.Labels, want.Labels) || got.Objective != want.Objective*unit {
-					t.Errorf("%s, seed %d, weights times 2^%d: objective %g, labels %v; else %g and %v", name, seed, p, got.Objective, got.Labels, want.Objective, want.Labels)
+					t.Errorf("%s, seed %d, weights times 2^%d: objective %g, labels %v; else %g and %v", name, seed, p,
+						got.Objective, got.Labels, want.Objective, want.Labels)
 				}
 			}
 		}
@@ -164,7 +176,8 @@ func TestIsolatedVerticesJoinClusters(t *testing.T) {
 	edges = append(edges, dataset.Edge{Source: 0, Target: 5, Weight: 0.1})
 	graph := graphOf(t, 16, edges, 0)
 	constraints := []constraint.Constraint{
-		clusteringtest.MustLink(12, 0), clusteringtest.MustLink(12, 13), clusteringtest.CannotLink(14, 6), clusteringtest.MustLink(1, 2), clusteringtest.CannotLink(1, 7),
+		clusteringtest.MustLink(12, 0), clusteringtest.MustLink(12, 13), clusteringtest.CannotLink(14, 6),
+		clusteringtest.MustLink(1, 2), clusteringtest.CannotLink(1, 7),
 	}
 	for _, spec := range []clustering.Spec{
 		{K: 2, MaxIterations: 20, Algorithm: &kernelkmeans.Options{}},
@@ -183,7 +196,8 @@ func TestIsolatedVerticesJoinClusters(t *testing.T) {
 		}
 		l := result.Labels
 		small, large := l[1], l[6]
-		if small == large || slices.ContainsFunc(l[:5], func(c int32) bool { return c != small }) || slices.ContainsFunc(l[5:12], func(c int32) bool { return c != large }) {
+		if small == large || slices.ContainsFunc(l[:5], func(c int32) bool { return c != small }) ||
+			slices.ContainsFunc(l[5:12], func(c int32) bool { return c != large }) {
 			t.Errorf("%s: the cliques are %v", spec.Algorithm.Name(), l[:12])
 		}
 		if want := []int32{small, small, small, large}; !slices.Equal(l[12:16], want) {
@@ -219,7 +233,8 @@ func TestSmallPiecesTakeNoPart(t *testing.T) {
 	}
 	graph := graphOf(t, int(n), edges, 0)
 	for _, algorithm := range []spectral.Algorithm{spectral.Spectral, spectral.Learning} {
-		auto, err := local.Solve(t.Context(), graph, clustering.Spec{K: blocks, Algorithm: &spectral.Options{Algorithm: algorithm}}, 1, clustering.NopObserver{})
+		auto, err := local.Solve(t.Context(), graph,
+			clustering.Spec{K: blocks, Algorithm: &spectral.Options{Algorithm: algorithm}}, 1, clustering.NopObserver{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +244,10 @@ func TestSmallPiecesTakeNoPart(t *testing.T) {
 				t.Errorf("%v: block %d is %v", algorithm, b, of)
 			}
 		}
-		keep, err := local.Solve(t.Context(), graph, clustering.Spec{K: blocks, Algorithm: &spectral.Options{Algorithm: algorithm, Components: spectral.ComponentsKeep}}, 1, clustering.NopObserver{})
+		keep, err := local.Solve(t.Context(), graph,
+			clustering.Spec{K: blocks,
+				Algorithm: &spectral.Options{Algorithm: algorithm, Components: spectral.ComponentsKeep}}, 1,
+			clustering.NopObserver{})
 		if err != nil {
 			t.Fatal(err)
 		}

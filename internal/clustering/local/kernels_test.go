@@ -21,7 +21,8 @@ func TestEveryKernelOfPoints(t *testing.T) {
 		tried++
 		for _, landmarks := range []int{0, 20} {
 			options := &kernelkmeans.Options{Function: f, Landmarks: landmarks}
-			result, err := local.Solve(t.Context(), points, clustering.Spec{K: 4, MaxIterations: 5, Choose: true, Algorithm: options}, 1, clustering.NopObserver{})
+			result, err := local.Solve(t.Context(), points, clustering.Spec{K: 4, MaxIterations: 5, Choose: true,
+				Algorithm: options}, 1, clustering.NopObserver{})
 			if err != nil || len(result.Labels) != points.N {
 				t.Errorf("%v with %d landmarks: %v", f, landmarks, err)
 			}

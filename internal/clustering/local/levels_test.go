@@ -62,7 +62,8 @@ func TestTheDefaultFindsBlocksInEveryObjective(t *testing.T) {
 			t.Errorf("%v: levels %v", o, heard.Levels)
 		}
 	}
-	if score := nmi(t, solved(t, g, clustering.Spec{K: 6, MaxIterations: 100, Choose: true, Algorithm: &auto.Options{}}, clustering.NopObserver{}).Labels, truth); score < 0.95 {
+	if score := nmi(t, solved(t, g, clustering.Spec{K: 6, MaxIterations: 100, Choose: true, Algorithm: &auto.Options{}},
+		clustering.NopObserver{}).Labels, truth); score < 0.95 {
 		t.Errorf("auto: NMI %.3f", score)
 	}
 }
@@ -83,7 +84,8 @@ func TestConstraintsAreInTheObjectiveOfTheStart(t *testing.T) {
 		t.Errorf("the objective is %v, from k-means++ %v", levels.Objective, flat.Objective)
 	}
 	if levels.Satisfaction.Satisfied() < flat.Satisfaction.Satisfied()-15 {
-		t.Errorf("%d constraints are satisfied, from k-means++ %d", levels.Satisfaction.Satisfied(), flat.Satisfaction.Satisfied())
+		t.Errorf("%d constraints are satisfied, from k-means++ %d", levels.Satisfaction.Satisfied(),
+			flat.Satisfaction.Satisfied())
 	}
 }
 
@@ -113,7 +115,8 @@ func TestSpacesOfGraphs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	negative := graphOf(t, 3, []dataset.Edge{{Source: 0, Target: 1, Weight: 2}, {Source: 1, Target: 2, Weight: -1}, {Source: 0, Target: 2, Weight: 1}}, 0)
+	negative := graphOf(t, 3, []dataset.Edge{{Source: 0, Target: 1, Weight: 2}, {Source: 1, Target: 2, Weight: -1},
+		{Source: 0, Target: 2, Weight: 1}}, 0)
 	large := &dataset.Graph{N: 1 << 20, RowStart: make([]int64, 1<<20+1)}
 	for name, c := range map[string]struct {
 		data        *dataset.Graph
@@ -122,10 +125,12 @@ func TestSpacesOfGraphs(t *testing.T) {
 		want        []clustering.Space
 		notice      string
 	}{
-		"no constraints":       {g, 2, nil, []clustering.Space{clustering.SpaceLevels}, ""},
-		"constraints":          {g, 2, constraints, []clustering.Space{clustering.SpaceLevels, clustering.SpaceGraph}, ""},
-		"weights below 0":      {negative, 2, nil, []clustering.Space{clustering.SpaceGraph}, ""},
-		"a graph of a million": {large, 20, constraints, []clustering.Space{clustering.SpaceLevels}, "EIGENVECTORS_LEFT_OUT"},
+		"no constraints": {g, 2, nil, []clustering.Space{clustering.SpaceLevels}, ""},
+		"constraints": {g, 2, constraints, []clustering.Space{clustering.SpaceLevels, clustering.SpaceGraph},
+			""},
+		"weights below 0": {negative, 2, nil, []clustering.Space{clustering.SpaceGraph}, ""},
+		"a graph of a million": {large, 20, constraints, []clustering.Space{clustering.SpaceLevels},
+			"EIGENVECTORS_LEFT_OUT"},
 	} {
 		p, err := auto.Prepare(c.data, clustering.Spec{
 			K: c.k, MaxIterations: 100, Choose: true, Supervision: clustering.Supervision{Constraints: c.constraints},

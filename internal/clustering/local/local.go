@@ -19,7 +19,8 @@ import (
 )
 
 // Solve runs a job from its spec to its result.
-func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
+func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int,
+	o clustering.Observer) (*clustering.Result, error) {
 	result, err := solve(ctx, data, spec, threads, o)
 	if err != nil {
 		return nil, err
@@ -28,7 +29,8 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 	return result, nil
 }
 
-func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
+func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int,
+	o clustering.Observer) (*clustering.Result, error) {
 	if spec.Neighbors.Count > 0 {
 		return solveNeighbors(ctx, data, spec, threads, nil, o)
 	}
@@ -40,7 +42,8 @@ func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 }
 
 // solveOne runs a job for one k on the data as it is. If shared is not nil, it shares work with other jobs.
-func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *Shared, o clustering.Observer) (*clustering.Result, error) {
+func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *Shared,
+	o clustering.Observer) (*clustering.Result, error) {
 	ctx = parallel.WithThreads(ctx, threads)
 	switch spec.Algorithm.(type) {
 	case *auto.Options:
@@ -99,7 +102,8 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 }
 
 // solveRange runs a job with a range of k; see krange.Run.
-func solveRange(ctx context.Context, job, origin krange.Job, threads int, o clustering.Observer) (*clustering.Result, error) {
+func solveRange(ctx context.Context, job, origin krange.Job, threads int,
+	o clustering.Observer) (*clustering.Result, error) {
 	s := &solver{data: job.Data, threads: threads, shared: NewShared(job.Spec.MaxK), Parts: NewParts(job.Spec.MaxK)}
 	return krange.Run(ctx, job, origin, s, threads, o)
 }
@@ -139,7 +143,8 @@ func solveNeighbors(
 	}
 	var result *clustering.Result
 	if spec.MaxK > 0 {
-		result, err = solveRange(ctx, krange.Job{Data: graph, Spec: p.Spec}, krange.Job{Data: data, Spec: spec}, threads, o)
+		result, err = solveRange(ctx, krange.Job{Data: graph, Spec: p.Spec}, krange.Job{Data: data, Spec: spec},
+			threads, o)
 	} else {
 		result, err = solveOne(ctx, graph, p.Spec, threads, shared, o)
 	}
@@ -185,7 +190,8 @@ type Parts struct {
 func NewParts(maxK int) *Parts { return &Parts{maxK: maxK, of: map[int]*Shared{}} }
 
 // Small implements krange.Solver. Jobs on the same part must not run concurrently.
-func (p *Parts) Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec, threads int) (*clustering.Result, error) {
+func (p *Parts) Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec,
+	threads int) (*clustering.Result, error) {
 	p.mu.Lock()
 	shared := p.of[part]
 	if shared == nil {

@@ -49,14 +49,17 @@ var features = []struct {
 		o, _ := catalog.FindOption("landmarks", a)
 		wire.SetOption(p, o, "20")
 	}},
-	{"standardized columns", "", func(p *cleavev1.JobSpec, _ catalog.Algorithm) { p.Scale = cleavev1.Scale_SCALE_ZSCORE }},
+	{"standardized columns", "", func(p *cleavev1.JobSpec, _ catalog.Algorithm) {
+		p.Scale = cleavev1.Scale_SCALE_ZSCORE
+	}},
 }
 
 // fieldRules say for every field of a result what holds for every algorithm, on every kind of data, with every
 // feature. A new field without a rule fails the test: whoever adds it says where it is set.
 var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 	"Labels": func(a asked, r *clustering.Result) error {
-		if len(r.Labels) != a.data.Rows() || slices.Min(r.Labels) < 0 || int(slices.Max(r.Labels)) >= len(r.ClusterSizes) {
+		if len(r.Labels) != a.data.Rows() || slices.Min(r.Labels) < 0 ||
+			int(slices.Max(r.Labels)) >= len(r.ClusterSizes) {
 			return fmt.Errorf("%v", r.Labels)
 		}
 		return nil
@@ -66,7 +69,8 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 		for _, label := range r.Labels {
 			counted[label]++
 		}
-		if !slices.Equal(counted, r.ClusterSizes) || len(counted) < a.spec.K || len(counted) > max(a.spec.K, a.spec.MaxK) {
+		if !slices.Equal(counted, r.ClusterSizes) || len(counted) < a.spec.K ||
+			len(counted) > max(a.spec.K, a.spec.MaxK) {
 			return fmt.Errorf("%v, counted are %v", r.ClusterSizes, counted)
 		}
 		return nil
@@ -118,7 +122,8 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 		return set(r.Spectral.Embedding != nil || a.algorithm.Family != catalog.SpectralFamily)
 	},
 	"Matrix": func(a asked, r *clustering.Result) error {
-		return set(r.Kernel.Matrix != nil || a.algorithm.Family == catalog.KMeansFamily || a.algorithm.Name == "auto" || a.feature == "landmarks")
+		return set(r.Kernel.Matrix != nil || a.algorithm.Family == catalog.KMeansFamily || a.algorithm.Name == "auto" ||
+			a.feature == "landmarks")
 	},
 	"Choice": func(a asked, r *clustering.Result) error {
 		return set((r.Auto.Choice != nil) == (a.algorithm.Name == "auto"))
@@ -132,7 +137,8 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 	"KSelection": func(a asked, r *clustering.Result) error { return set((r.KSelection != nil) == (a.spec.MaxK > 0)) },
 	"Sigma":      func(_ asked, r *clustering.Result) error { return set(r.Kernel.Sigma >= 0) },
 	"BehindUnconstrained": func(a asked, r *clustering.Result) error {
-		return set(r.BehindUnconstrained >= 0 && (r.BehindUnconstrained == 0 || len(a.spec.Supervision.Constraints)+len(a.spec.Supervision.Seeds) > 0))
+		return set(r.BehindUnconstrained >= 0 &&
+			(r.BehindUnconstrained == 0 || len(a.spec.Supervision.Constraints)+len(a.spec.Supervision.Seeds) > 0))
 	},
 	"Inference": func(a asked, r *clustering.Result) error {
 		engine := slices.Contains(a.algorithm.Options, "inference")
@@ -143,7 +149,9 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 	},
 	"Shifts": func(_ asked, r *clustering.Result) error { return set(len(r.Kernel.Shifts) <= r.Iterations+1) },
 	"Warnings": func(_ asked, r *clustering.Result) error {
-		return set(!slices.ContainsFunc(r.Warnings, func(n clustering.Notice) bool { return n.Code == "" || n.Message == "" }))
+		return set(!slices.ContainsFunc(r.Warnings, func(n clustering.Notice) bool {
+			return n.Code == "" || n.Message == ""
+		}))
 	},
 	"Runs": func(_ asked, r *clustering.Result) error { return set(r.Runs == nil) }, // they were compared
 }
@@ -168,10 +176,12 @@ func TestEveryAlgorithmWithEveryFeature(t *testing.T) {
 		catalog.Points: points, catalog.SparsePoints: sparseOf(t, points.N, points.D, points.Values),
 		catalog.Graph: clusteringtest.RandomGraph(t, rng, 60, 3), catalog.KernelMatrix: linearKernel(t, points),
 	}
-	cells, fields := 0, reflect.TypeFor[clustering.Result]()
+	cells := 0
+	fields := reflect.TypeFor[clustering.Result]()
 	for at := range fields.NumField() {
 		if fieldRules[fields.Field(at).Name] == nil {
-			t.Errorf("the field %s of a result has no rule: say in fieldRules what holds for every algorithm", fields.Field(at).Name)
+			t.Errorf("the field %s of a result has no rule: say in fieldRules what holds for every algorithm",
+				fields.Field(at).Name)
 		}
 	}
 	for _, a := range catalog.Algorithms {
@@ -183,7 +193,8 @@ func TestEveryAlgorithmWithEveryFeature(t *testing.T) {
 				if f.option != "" && !slices.Contains(a.Options, f.option) {
 					continue
 				}
-				p := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: "data"}}
+				p := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
+					Data: &cleavev1.JobSpec_DatasetId{DatasetId: "data"}}
 				wire.SetAlgorithm(p, a)
 				f.ask(p, a)
 				p.Supervision = supervise(a, f.name, labels)
@@ -222,14 +233,17 @@ func TestEveryAlgorithmWithEveryFeature(t *testing.T) {
 func supervise(a catalog.Algorithm, feature string, labels []int32) *cleavev1.Supervision {
 	s := &cleavev1.Supervision{}
 	if feature == "constraints" {
-		s.Constraints = wire.InlineTable(table.FromConstraints(clusteringtest.RandomConstraints(clusteringtest.NewRand(5), len(labels), 3, 12)))
+		s.Constraints = wire.InlineTable(
+			table.FromConstraints(clusteringtest.RandomConstraints(clusteringtest.NewRand(5), len(labels), 3, 12)))
 	}
 	if feature == "seeds" || slices.Contains(a.Needs, "seeds") {
 		var rows, classes []int64
 		for i := range int64(9) { // two classes, so that a range of k may begin at 2
-			rows, classes = append(rows, i), append(classes, i%2)
+			rows = append(rows, i)
+			classes = append(classes, i%2)
 		}
-		seeds, err := table.New([]table.Column{{Name: "index", Type: table.Integer, Integers: rows}, {Name: "label", Type: table.Integer, Integers: classes}})
+		seeds, err := table.New([]table.Column{{Name: "index", Type: table.Integer, Integers: rows},
+			{Name: "label", Type: table.Integer, Integers: classes}})
 		if err != nil {
 			panic(err)
 		}

@@ -25,7 +25,8 @@ func TestNeighborGraphs(t *testing.T) {
 			continue
 		}
 		for _, weights := range []neighbor.Weights{neighbor.WeightsDefault, neighbor.Gaussian} {
-			for _, algorithm := range []clustering.Algorithm{&auto.Options{}, &spectral.Options{Algorithm: spectral.Spectral}, &kernelkmeans.Options{}} {
+			for _, algorithm := range []clustering.Algorithm{&auto.Options{},
+				&spectral.Options{Algorithm: spectral.Spectral}, &kernelkmeans.Options{}} {
 				spec := clustering.Spec{
 					K: set.k, MaxIterations: 100, Neighbors: clustering.Neighbors{Count: 8, Weights: weights},
 					Algorithm: algorithm,
@@ -42,13 +43,16 @@ func TestNeighborGraphs(t *testing.T) {
 					truth[i] = int64(class)
 				}
 				if scores, err := evaluate.Compare(result.Labels, truth, nil); err != nil || scores.ARI < 0.95 {
-					t.Errorf("%s, %v, %s: the adjusted Rand index is %v, %v", name, weights, algorithm.Name(), scores.ARI, err)
+					t.Errorf("%s, %v, %s: the adjusted Rand index is %v, %v", name, weights, algorithm.Name(),
+						scores.ARI, err)
 				}
 				graph := result.NeighborGraph.Graph
 				spec.Neighbors.Count, spec.Neighbors.Weights = 0, 0
 				again, err := local.Solve(t.Context(), graph, spec, 1, clustering.NopObserver{})
-				if err != nil || !slices.Equal(again.Labels, result.Labels) || !reflect.DeepEqual(again.History, result.History) {
-					t.Errorf("%s, %v, %s: the graph alone gives another answer, %v", name, weights, algorithm.Name(), err)
+				if err != nil || !slices.Equal(again.Labels, result.Labels) ||
+					!reflect.DeepEqual(again.History, result.History) {
+					t.Errorf("%s, %v, %s: the graph alone gives another answer, %v", name, weights,
+						algorithm.Name(), err)
 				}
 			}
 		}
@@ -62,7 +66,8 @@ func TestNeighborsAreFoundInEvenUnits(t *testing.T) {
 		points.Row(i)[2] = 1e6 * float64(i%7)
 	}
 	for scale, standardized := range map[clustering.Scale]bool{
-		clustering.ScaleDefault: true, clustering.ScaleAuto: true, clustering.ScaleZscore: true, clustering.ScaleNone: false,
+		clustering.ScaleDefault: true, clustering.ScaleAuto: true, clustering.ScaleZscore: true,
+		clustering.ScaleNone: false,
 	} {
 		var observer clusteringtest.Recorder
 		result, err := local.Solve(t.Context(), points, clustering.Spec{
@@ -75,7 +80,9 @@ func TestNeighborsAreFoundInEvenUnits(t *testing.T) {
 		if !reflect.DeepEqual(observer.Notices, result.Warnings) {
 			t.Errorf("scale %v: heard %v, warned of %v", scale, observer.Notices, result.Warnings)
 		}
-		said := slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == "COLUMNS_STANDARDIZED" })
+		said := slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool {
+			return n.Code == "COLUMNS_STANDARDIZED"
+		})
 		if (result.Units != nil) != standardized || said != (standardized && scale != clustering.ScaleZscore) {
 			t.Errorf("scale %v: units %v, said %t", scale, result.Units, said)
 		}
@@ -87,7 +94,8 @@ func TestBadNeighbors(t *testing.T) {
 	spec := clustering.Spec{
 		K: 2, Neighbors: clustering.Neighbors{Count: 3}, Algorithm: &spectral.Options{Algorithm: spectral.Spectral},
 	}
-	if _, err := local.Solve(t.Context(), set.data, spec, 1, clustering.NopObserver{}); !fault.Is(err, "OPTION_DOES_NOT_APPLY") {
+	if _, err := local.Solve(t.Context(), set.data, spec, 1, clustering.NopObserver{}); !fault.Is(err,
+		"OPTION_DOES_NOT_APPLY") {
 		t.Errorf("a graph of a graph: %v", err)
 	}
 	points := &dataset.Points{N: 3, D: 1, Values: []float64{1, 2, 3}}

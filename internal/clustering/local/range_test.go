@@ -13,7 +13,8 @@ import (
 // proposal runs k-means with 2 to 4 clusters.
 func proposal(t *testing.T, points *dataset.Points) *clustering.KSelection {
 	t.Helper()
-	spec := clustering.Spec{K: 2, MaxK: 4, Seed: 1, MaxIterations: 50, Restarts: 5, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}
+	spec := clustering.Spec{K: 2, MaxK: 4, Seed: 1, MaxIterations: 50, Restarts: 5,
+		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}
 	result, err := Solve(t.Context(), points, spec, 2, clustering.NopObserver{})
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +26,8 @@ func proposal(t *testing.T, points *dataset.Points) *clustering.KSelection {
 // stable than that.
 func TestACloudHasNoClusters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	cloud, groups := &dataset.Points{N: 300, D: 4, Values: make([]float64, 1200)}, &dataset.Points{N: 300, D: 4, Values: make([]float64, 1200)}
+	cloud := &dataset.Points{N: 300, D: 4, Values: make([]float64, 1200)}
+	groups := &dataset.Points{N: 300, D: 4, Values: make([]float64, 1200)}
 	for i := range cloud.N {
 		for f := range cloud.D {
 			cloud.Row(i)[f], groups.Row(i)[f] = rng.NormFloat64(), rng.NormFloat64()

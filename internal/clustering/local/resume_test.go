@@ -44,7 +44,8 @@ func resumeCases(t *testing.T) map[string]resumeCase {
 		t.Fatal(err)
 	}
 	pairs := clusteringtest.RandomConstraints(clusteringtest.NewRand(3), n, k, 30)
-	soft := append(slices.Clone(pairs), clusteringtest.RandomConstraints(clusteringtest.NewRand(4), n, 3, 12)...) // some contradict
+	// some contradict
+	soft := append(slices.Clone(pairs), clusteringtest.RandomConstraints(clusteringtest.NewRand(4), n, 3, 12)...)
 	graph, blocks := blockGraph(t, 60, k, 12, 4, 5)
 	large, _ := blockGraph(t, 20_000, k, 10, 4, 6) // of more entries than several descents read
 	graphPairs := pairsOf(t, blocks, 24, 0, clusteringtest.NewRand(7))
@@ -71,33 +72,52 @@ func resumeCases(t *testing.T) map[string]resumeCase {
 		}
 	}
 	cases := map[string]resumeCase{
-		"kernel k-means":                    {overlapping, kernelSpec(kernelkmeans.Options{OnRise: kernelkmeans.RiseStop}, 5)},
-		"local search":                      {overlapping, kernelSpec(kernelkmeans.Options{KeepBest: true, LocalSearch: 10, OnRise: kernelkmeans.RiseIgnore}, 4)},
-		"sigma auto":                        {overlapping, kernelSpec(kernelkmeans.Options{Function: kernel.Polynomial, Coef0: &negative, Degree: 3, SigmaAuto: true}, 2)},
-		"shift at a rise":                   {overlapping, kernelSpec(kernelkmeans.Options{Function: kernel.Polynomial, Coef0: &negative, Degree: 3}, 3)},
-		"multilevel start":                  {graph, kernelSpec(kernelkmeans.Options{KeepBest: true}, 2)},
-		"large multilevel start":            {large, kernelSpec(kernelkmeans.Options{KeepBest: true, OnRise: kernelkmeans.RiseIgnore, RiseOpen: true}, 1)},
-		"k-means":                           {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.Kmeans}, nil)},
-		"spherical k-means":                 {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.Kmeans, Distortion: metric.Cosine}, nil)},
-		"cop":                               {points, vectorSpec(kmeans.Options{Algorithm: kmeans.CopKmeans}, pairs[:12])},
-		"pc":                                {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.PCKmeans}, soft)},
-		"m":                                 {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.MKmeans}, soft)},
-		"mpc":                               {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.MPCKmeans}, soft)},
-		"mpc full":                          {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.MPCKmeans, Metric: metric.Full}, soft)},
-		"hmrf icm":                          {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans}, soft)},
-		"hmrf bp":                           {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans, Inference: inference.BP}, soft)},
-		"hmrf lp":                           {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans, Inference: inference.LP}, soft)},
-		"hmrf exact":                        {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans, Inference: inference.Exact, Distortion: metric.Cosine}, pairs[:8])},
-		"spectral":                          {graph, cutSpec(spectral.Options{Algorithm: spectral.Spectral}, graphPairs)},
-		"spectral learning":                 {points, cutSpec(spectral.Options{Algorithm: spectral.Learning}, pairs)},
-		"constrained spectral":              {graph, cutSpec(spectral.Options{Algorithm: spectral.Constrained}, graphPairs)},
-		"constrained spectral by the paper": {graph, cutSpec(spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper}, graphPairs)},
-		"auto on points":                    {moons, autoSpec(2, nil)},
-		"auto on points with constraints":   {moons, autoSpec(2, pairsOf(t, truth, 60, 9, clusteringtest.NewRand(9)))},
-		"auto with trusted constraints":     {moons, autoSpec(2, pairsOf(t, truth, 80, 0, clusteringtest.NewRand(9)))},
-		"auto on a graph":                   {graph, autoSpec(k, nil)},
-		"auto on a graph with constraints":  {graph, autoSpec(k, doubtful)},
-		"landmarks":                         {overlapping, kernelSpec(kernelkmeans.Options{Landmarks: 40}, 2)},
+		"kernel k-means": {overlapping,
+			kernelSpec(kernelkmeans.Options{OnRise: kernelkmeans.RiseStop}, 5)},
+		"local search": {overlapping,
+			kernelSpec(kernelkmeans.Options{KeepBest: true, LocalSearch: 10, OnRise: kernelkmeans.RiseIgnore}, 4)},
+		"sigma auto": {overlapping,
+			kernelSpec(kernelkmeans.Options{Function: kernel.Polynomial, Coef0: &negative, Degree: 3, SigmaAuto: true},
+				2)},
+		"shift at a rise": {overlapping,
+			kernelSpec(kernelkmeans.Options{Function: kernel.Polynomial, Coef0: &negative, Degree: 3}, 3)},
+		"multilevel start": {graph, kernelSpec(kernelkmeans.Options{KeepBest: true}, 2)},
+		"large multilevel start": {large,
+			kernelSpec(kernelkmeans.Options{KeepBest: true, OnRise: kernelkmeans.RiseIgnore, RiseOpen: true}, 1)},
+		"k-means": {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.Kmeans}, nil)},
+		"spherical k-means": {overlapping,
+			vectorSpec(kmeans.Options{Algorithm: kmeans.Kmeans, Distortion: metric.Cosine}, nil)},
+		"cop": {points, vectorSpec(kmeans.Options{Algorithm: kmeans.CopKmeans},
+			pairs[:12])},
+		"pc": {overlapping,
+			vectorSpec(kmeans.Options{Algorithm: kmeans.PCKmeans}, soft)},
+		"m": {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.MKmeans}, soft)},
+		"mpc": {overlapping,
+			vectorSpec(kmeans.Options{Algorithm: kmeans.MPCKmeans}, soft)},
+		"mpc full": {overlapping,
+			vectorSpec(kmeans.Options{Algorithm: kmeans.MPCKmeans, Metric: metric.Full}, soft)},
+		"hmrf icm": {overlapping,
+			vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans}, soft)},
+		"hmrf bp": {overlapping,
+			vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans, Inference: inference.BP}, soft)},
+		"hmrf lp": {overlapping,
+			vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans, Inference: inference.LP}, soft)},
+		"hmrf exact": {overlapping,
+			vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans, Inference: inference.Exact,
+				Distortion: metric.Cosine}, pairs[:8])},
+		"spectral": {graph, cutSpec(spectral.Options{Algorithm: spectral.Spectral},
+			graphPairs)},
+		"spectral learning": {points, cutSpec(spectral.Options{Algorithm: spectral.Learning}, pairs)},
+		"constrained spectral": {graph, cutSpec(spectral.Options{Algorithm: spectral.Constrained},
+			graphPairs)},
+		"constrained spectral by the paper": {graph,
+			cutSpec(spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper}, graphPairs)},
+		"auto on points":                   {moons, autoSpec(2, nil)},
+		"auto on points with constraints":  {moons, autoSpec(2, pairsOf(t, truth, 60, 9, clusteringtest.NewRand(9)))},
+		"auto with trusted constraints":    {moons, autoSpec(2, pairsOf(t, truth, 80, 0, clusteringtest.NewRand(9)))},
+		"auto on a graph":                  {graph, autoSpec(k, nil)},
+		"auto on a graph with constraints": {graph, autoSpec(k, doubtful)},
+		"landmarks":                        {overlapping, kernelSpec(kernelkmeans.Options{Landmarks: 40}, 2)},
 	}
 	chosen := func(name string, of resumeCase, constraints []constraint.Constraint) {
 		of.spec.Choose, of.spec.Supervision.Constraints = true, constraints
@@ -141,7 +161,8 @@ func moments(t testing.TB, c resumeCase) [][]byte {
 		memory.Ask()
 		encode()
 	})
-	if _, err := local.Solve(snapshot.With(context.Background(), memory), c.data, c.spec, 2, clustering.NopObserver{}); err != nil {
+	if _, err := local.Solve(snapshot.With(context.Background(), memory), c.data, c.spec, 2,
+		clustering.NopObserver{}); err != nil {
 		t.Fatal(err)
 	}
 	return found
@@ -168,7 +189,8 @@ func TestResumedJobsAnswerTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, all := clusteringtest.Bits(undisturbed), moments(t, c)
+			want := clusteringtest.Bits(undisturbed)
+			all := moments(t, c)
 			snapshots := 10
 			if strings.Contains(name, "multilevel") || c.spec.Algorithm.Name() == "auto" {
 				snapshots = 3 // they take long

@@ -20,7 +20,8 @@ import (
 // fuzzCases are small jobs of every kind of piece.
 func fuzzCases(t testing.TB) []resumeCase {
 	t.Helper()
-	points, graph := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 24, 2, 3), clusteringtest.RandomGraph(t, clusteringtest.NewRand(2), 30, 3)
+	points := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 24, 2, 3)
+	graph := clusteringtest.RandomGraph(t, clusteringtest.NewRand(2), 30, 3)
 	pairs := clusteringtest.RandomConstraints(clusteringtest.NewRand(3), 24, 2, 8)
 	spec := func(algorithm clustering.Algorithm) clustering.Spec {
 		return clustering.Spec{

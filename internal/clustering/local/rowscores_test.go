@@ -16,7 +16,8 @@ import (
 )
 
 // wantScores compares the distances and margins of a result with those that a function of a row and a cluster gives.
-func wantScores(t *testing.T, name string, r *clustering.Result, measure clustering.RowMeasure, distance func(i, c int) float64) {
+func wantScores(t *testing.T, name string, r *clustering.Result, measure clustering.RowMeasure,
+	distance func(i, c int) float64) {
 	t.Helper()
 	if r.Rows == nil || r.Rows.Measure != measure {
 		t.Fatalf("%s: the scores are %+v", name, r.Rows)
@@ -73,7 +74,8 @@ func TestDistancesOfRows(t *testing.T) {
 		return clustering.Spec{K: 3, Restarts: 2, MaxIterations: 50, Scale: clustering.ScaleNone, Algorithm: algorithm}
 	}
 	for name, options := range map[string]kmeans.Options{
-		"k-means": {Algorithm: kmeans.Kmeans}, "pc": {Algorithm: kmeans.PCKmeans}, "mpc": {Algorithm: kmeans.MPCKmeans, Metric: metric.Diagonal},
+		"k-means": {Algorithm: kmeans.Kmeans}, "pc": {Algorithm: kmeans.PCKmeans},
+		"mpc": {Algorithm: kmeans.MPCKmeans, Metric: metric.Diagonal},
 	} {
 		s := spec(&options)
 		if options.Algorithm != kmeans.Kmeans {
@@ -94,7 +96,9 @@ func TestDistancesOfRows(t *testing.T) {
 	}
 
 	r := solve(t, points, spec(&kernelkmeans.Options{}))
-	wantScores(t, "gaussian", r, clustering.MeasureFeatureSpace, feature(r.Labels, func(int) float64 { return 1 }, func(i, j int) float64 {
+	wantScores(t, "gaussian", r, clustering.MeasureFeatureSpace, feature(r.Labels, func(int) float64 {
+		return 1
+	}, func(i, j int) float64 {
 		return math.Exp(-square(points.Row(i), points.Row(j)) / (2 * r.Kernel.Matrix.Rho * r.Kernel.Matrix.Rho))
 	}))
 
@@ -133,12 +137,15 @@ func TestDistancesOfVertices(t *testing.T) {
 			}
 			return sum
 		}
-		spec := clustering.Spec{K: 3, Restarts: 2, MaxIterations: 50, Algorithm: &kernelkmeans.Options{Objective: kernelkmeans.ObjectiveNormalizedCut}}
+		spec := clustering.Spec{K: 3, Restarts: 2, MaxIterations: 50,
+			Algorithm: &kernelkmeans.Options{Objective: kernelkmeans.ObjectiveNormalizedCut}}
 		r := solve(t, g, spec)
 		wantScores(t, "normalized cut", r, clustering.MeasureFeatureSpace, feature(r.Labels, degree, entry))
 		spec.Algorithm = &kernelkmeans.Options{Objective: kernelkmeans.ObjectiveRatioAssociation}
 		r = solve(t, g, spec)
-		wantScores(t, "ratio association", r, clustering.MeasureFeatureSpace, feature(r.Labels, func(int) float64 { return 1 }, entry))
+		wantScores(t, "ratio association", r, clustering.MeasureFeatureSpace, feature(r.Labels, func(int) float64 {
+			return 1
+		}, entry))
 		spec.Algorithm = &auto.Options{}
 		r = solve(t, g, spec)
 		wantScores(t, "levels", r, clustering.MeasureEdgeShare, func(i, c int) float64 {
@@ -157,7 +164,8 @@ func TestConfidenceOfAuto(t *testing.T) {
 	}
 	spec.Supervision.Constraints = pairsOf(t, alone.Labels, 60, 0, clusteringtest.NewRand(9))
 	with := solve(t, points, spec)
-	if with.Auto.Choice.Chosen.ConstraintUse != clustering.UseNone && with.Rows.Runs < 4 { // at least the answer and three folds
+	// at least the answer and three folds
+	if with.Auto.Choice.Chosen.ConstraintUse != clustering.UseNone && with.Rows.Runs < 4 {
 		t.Errorf("%+v has %d runs", with.Auto.Choice.Chosen, with.Rows.Runs)
 	}
 	for i, share := range with.Rows.Confidence {

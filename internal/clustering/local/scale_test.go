@@ -81,7 +81,8 @@ func specs(t testing.TB, points *dataset.Points) map[string]clustering.Spec {
 	t.Helper()
 	var links []constraint.Constraint
 	for i := range int32(20) {
-		links = append(links, constraint.Constraint{I: i, J: i + 3, Kind: constraint.MustLink}, constraint.Constraint{I: i, J: i + 1, Kind: constraint.CannotLink})
+		links = append(links, constraint.Constraint{I: i, J: i + 3, Kind: constraint.MustLink},
+			constraint.Constraint{I: i, J: i + 1, Kind: constraint.CannotLink})
 	}
 	specs := map[string]clustering.Spec{
 		"kmeans":    {Restarts: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}},
@@ -115,8 +116,9 @@ func specs(t testing.TB, points *dataset.Points) map[string]clustering.Spec {
 		specs[name] = spec
 	}
 	start := slices.Concat(points.Row(0), points.Row(1), points.Row(2))
-	specs["given centroids"] = clustering.Spec{K: 3, MaxIterations: 100, Initialization: clustering.Initialization{Start: clustering.StartCentroids},
-		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, InitialCentroids: start}}
+	specs["given centroids"] = clustering.Spec{K: 3, MaxIterations: 100,
+		Initialization: clustering.Initialization{Start: clustering.StartCentroids},
+		Algorithm:      &kmeans.Options{Algorithm: kmeans.Kmeans, InitialCentroids: start}}
 	return specs
 }
 
@@ -147,7 +149,8 @@ func TestWordsAreAsIfScaledBefore(t *testing.T) {
 // withWords are the rows of uneven without their wide columns, with one of three words and one of yes and no.
 func withWords(t testing.TB, n int) *dataset.Points {
 	t.Helper()
-	blobs, rng := columns(t, uneven(t, n), 0, 1, 2, 3), clusteringtest.NewRand(4)
+	blobs := columns(t, uneven(t, n), 0, 1, 2, 3)
+	rng := clusteringtest.NewRand(4)
 	var values []float64
 	for i := range n {
 		words := make([]float64, 4)
@@ -181,10 +184,12 @@ func scaledAsBefore(t *testing.T, points *dataset.Points, rule dataset.Rule, sca
 		for _, scale := range scales {
 			spec.Scale = scale
 			got := solve(t, points, spec)
-			if !slices.Equal(got.Labels, want.Labels) || math.Float64bits(got.Objective) != math.Float64bits(want.Objective) {
+			if !slices.Equal(got.Labels, want.Labels) ||
+				math.Float64bits(got.Objective) != math.Float64bits(want.Objective) {
 				t.Errorf("%s, %v: objective %v, want %v", name, scale, got.Objective, want.Objective)
 			}
-			if got.Spectral.Embedding != nil && !slices.Equal(got.Spectral.Embedding.Values, want.Spectral.Embedding.Values) {
+			if got.Spectral.Embedding != nil && !slices.Equal(got.Spectral.Embedding.Values,
+				want.Spectral.Embedding.Values) {
 				t.Errorf("%s, %v: other coordinates", name, scale)
 			}
 			if got.Units == nil || got.Units.Rule != rule || want.Units != nil {
@@ -195,7 +200,8 @@ func scaledAsBefore(t *testing.T, points *dataset.Points, rule dataset.Rule, sca
 			}
 			for at, v := range got.Units.Undo(want.Model.Centroids) {
 				if math.Abs(v-got.Model.Centroids[at]) > 1e-12*math.Abs(v) {
-					t.Errorf("%s, %v: value %d of the centroids is %v, want %v", name, scale, at, got.Model.Centroids[at], v)
+					t.Errorf("%s, %v: value %d of the centroids is %v, want %v", name, scale, at,
+						got.Model.Centroids[at], v)
 				}
 			}
 		}
@@ -206,7 +212,8 @@ func scaledAsBefore(t *testing.T, points *dataset.Points, rule dataset.Rule, sca
 func TestPredictionInUnits(t *testing.T) {
 	points := uneven(t, 150)
 	for name, spec := range specs(t, points) {
-		spec.Scale, spec.Supervision.Constraints = clustering.ScaleZscore, nil // constraints hold points that predict knows nothing of
+		// constraints hold points that predict knows nothing of
+		spec.Scale, spec.Supervision.Constraints = clustering.ScaleZscore, nil
 		if _, vectors := spec.Algorithm.(*kmeans.Options); !vectors {
 			continue
 		}
@@ -215,7 +222,9 @@ func TestPredictionInUnits(t *testing.T) {
 			t.Errorf("%s: %v", name, result.StopReason)
 		}
 		got, err := predict.ByModel(t.Context(), result.Model, points, 2)
-		if err != nil || !slices.Equal(got.Labels, result.Labels) || !slices.Equal(got.Rows.Distance, result.Rows.Distance) || !slices.Equal(got.Rows.Margin, result.Rows.Margin) {
+		if err != nil || !slices.Equal(got.Labels, result.Labels) ||
+			!slices.Equal(got.Rows.Distance, result.Rows.Distance) ||
+			!slices.Equal(got.Rows.Margin, result.Rows.Margin) {
 			t.Errorf("%s: %v, %v; want %v and %v", name, got, err, result.Labels, result.Rows)
 		}
 	}
@@ -232,15 +241,19 @@ func TestNoticesOfScales(t *testing.T) {
 		says   string
 		scaled bool
 	}{
-		{"default", points, clustering.ScaleDefault, "ONE_COLUMN_DECIDES", "column 4 has 100.0% of the variance of all 7 columns", false},
+		{"default", points, clustering.ScaleDefault, "ONE_COLUMN_DECIDES",
+			"column 4 has 100.0% of the variance of all 7 columns", false},
 		{"none", points, clustering.ScaleNone, "", "", false},
-		{"auto", points, clustering.ScaleAuto, "COLUMNS_STANDARDIZED", "times the span of column 5, so all columns were scaled", true},
+		{"auto", points, clustering.ScaleAuto, "COLUMNS_STANDARDIZED",
+			"times the span of column 5, so all columns were scaled", true},
 		{"zscore", points, clustering.ScaleZscore, "", "", true},
 		{"even default", even, clustering.ScaleDefault, "", "", false},
-		{"auto of few columns", columns(t, points, 4, 5), clustering.ScaleAuto, "COLUMNS_STANDARDIZED", "column 0 has", true},
+		{"auto of few columns", columns(t, points, 4, 5), clustering.ScaleAuto, "COLUMNS_STANDARDIZED",
+			"column 0 has", true},
 		{"one varies", columns(t, points, 4, 6), clustering.ScaleDefault, "", "", false},
 		{"even auto", even, clustering.ScaleAuto, "", "", false},
-		{"graph", clusteringtest.RandomGraph(t, clusteringtest.NewRand(1), 20, 2), clustering.ScaleDefault, "", "", false},
+		{"graph", clusteringtest.RandomGraph(t, clusteringtest.NewRand(1), 20, 2), clustering.ScaleDefault,
+			"", "", false},
 	} {
 		_, units, notices, err := clustering.InUnits(c.data, c.scale)
 		if err != nil || (units != nil) != c.scaled || len(notices) > 1 || (len(notices) == 1) != (c.code != "") {
@@ -254,7 +267,8 @@ func TestNoticesOfScales(t *testing.T) {
 	graph := clusteringtest.RandomGraph(t, clusteringtest.NewRand(1), 20, 2)
 	for name, spec := range specs(t, points) {
 		spec.Scale = clustering.ScaleZscore
-		if _, err := local.Solve(t.Context(), graph, spec, 1, clustering.NopObserver{}); !fault.Is(err, "OPTION_DOES_NOT_APPLY") && !fault.Is(err, "INDEX_OUT_OF_RANGE") {
+		if _, err := local.Solve(t.Context(), graph, spec, 1, clustering.NopObserver{}); !fault.Is(err,
+			"OPTION_DOES_NOT_APPLY") && !fault.Is(err, "INDEX_OUT_OF_RANGE") {
 			t.Errorf("%s on a graph: %v", name, err)
 		}
 		// A run says what it was warned of, before it starts and in its result.

@@ -107,7 +107,8 @@ func Fit(ctx context.Context, p *Problem) (*Found, error) {
 		}
 		cost := f.expect()
 		found.Costs = append(found.Costs, cost)
-		found.Converged, last = math.Abs(last-cost) <= minGain, cost
+		found.Converged = math.Abs(last-cost) <= minGain
+		last = cost
 		if found.Converged {
 			break
 		}
@@ -116,7 +117,8 @@ func Fit(ctx context.Context, p *Problem) (*Found, error) {
 		return nil, nil
 	}
 	n, q := float64(p.Points.N), len(f.mixture.smooth)
-	parameters := float64(p.K-1) + float64(p.K*(q*(q+1)/2)) - 1 // more than k-means has, whose means and variance count too
+	// more than k-means has, whose means and variance count too
+	parameters := float64(p.K-1) + float64(p.K*(q*(q+1)/2)) - 1
 	found.Evidence = float64(2*n*(plain-last)) - float64(parameters*elementary.Log(n))
 	return found, nil
 }
@@ -126,7 +128,8 @@ func Fit(ctx context.Context, p *Problem) (*Found, error) {
 func (f *fit) plainCost() float64 {
 	p, k := f.Points, f.K
 	columns := slices.Concat(f.mixture.smooth, f.mixture.few)
-	sizes, centers := make([]float64, k), make([]float64, k*p.D)
+	sizes := make([]float64, k)
+	centers := make([]float64, k*p.D)
 	for i, c := range f.Labels {
 		sizes[c]++
 		for column, v := range p.Row(i) {
@@ -137,7 +140,8 @@ func (f *fit) plainCost() float64 {
 		centers[at] /= sizes[at/p.D]
 	}
 	distance := func(i, c int) (squared float64) {
-		row, center := p.Row(i), centers[c*p.D:]
+		row := p.Row(i)
+		center := centers[c*p.D:]
 		for _, column := range columns {
 			difference := row[column] - center[column]
 			squared += float64(difference * difference)
@@ -151,7 +155,8 @@ func (f *fit) plainCost() float64 {
 	if variance /= float64(p.N * len(columns)); variance == 0 {
 		return math.Inf(-1)
 	}
-	total, logs := 0.0, make([]float64, k)
+	total := 0.0
+	logs := make([]float64, k)
 	for i := range p.N {
 		for c := range logs {
 			logs[c] = -distance(i, c) / (2 * variance)
@@ -166,25 +171,31 @@ func (f *fit) plainCost() float64 {
 // clusters of Labels.
 func newFit(p *Problem) *fit {
 	n, k, d := p.Points.N, p.K, p.Points.D
-	f := &fit{Problem: p, mixture: &Mixture{d: d, shares: make([]float64, k)}, variances: variances(p.Points), distances: make([]float64, n*k), pool: parallel.NewPool(p.Threads)}
+	f := &fit{Problem: p, mixture: &Mixture{d: d, shares: make([]float64, k)}, variances: variances(p.Points),
+		distances: make([]float64, n*k), pool: parallel.NewPool(p.Threads)}
 	m := f.mixture
 	for column := range d {
 		switch {
 		case !(f.variances[column] > 0):
 		case p.Few[column]:
-			m.few, m.spread = append(m.few, column), append(m.spread, f.variances[column])
+			m.few = append(m.few, column)
+			m.spread = append(m.spread, f.variances[column])
 		default:
 			m.smooth = append(m.smooth, column)
 		}
 	}
-	m.centers, m.factors, m.offsets = make([][]float64, k), make([][][]float64, k), make([]float64, k)
-	f.componentOf, f.count = func(i int32) int32 { return i }, n
+	m.centers = make([][]float64, k)
+	m.factors = make([][][]float64, k)
+	m.offsets = make([]float64, k)
+	f.componentOf = func(i int32) int32 { return i }
+	f.count = n
 	if p.Components != nil {
 		f.componentOf, f.count = p.Components.Of, p.Components.Count()
 	}
 	f.neighbors = make([][]apartFrom, f.count)
 	for _, c := range p.CannotLinks {
-		a, b := f.componentOf(c.I), f.componentOf(c.J)
+		a := f.componentOf(c.I)
+		b := f.componentOf(c.J)
 		if a == b {
 			continue
 		}
@@ -211,7 +222,9 @@ func newFit(p *Problem) *fit {
 
 // variances returns the variance of every column, which is exactly 0 for constant columns.
 func variances(p *dataset.Points) []float64 {
-	means, sums, varies := make([]float64, p.D), make([]float64, p.D), make([]bool, p.D)
+	means := make([]float64, p.D)
+	sums := make([]float64, p.D)
+	varies := make([]bool, p.D)
 	for i, v := range p.Values {
 		means[i%p.D] += v
 		varies[i%p.D] = varies[i%p.D] || v != p.Values[i%p.D]
@@ -234,7 +247,8 @@ func variances(p *dataset.Points) []float64 {
 // maximize computes the mixture from the shares. It reports false if a cluster is empty or a covariance overflows.
 func (f *fit) maximize(ctx context.Context) (ok bool, err error) {
 	m, q := f.mixture, len(f.mixture.smooth)
-	sizes, scatters := make([]float64, f.K), make([][][]float64, f.K)
+	sizes := make([]float64, f.K)
+	scatters := make([][][]float64, f.K)
 	err = f.pool.Run(ctx, f.Threads, f.K, func(c int) error {
 		sizes[c], m.centers[c], scatters[c] = f.moments(c)
 		return nil
@@ -395,7 +409,8 @@ func (f *fit) expect() float64 {
 
 // toShares turns logarithms of weights into shares of their sum, and returns the logarithm of that sum.
 func toShares(logs []float64) float64 {
-	largest, sum := slices.Max(logs), 0.0
+	largest := slices.Max(logs)
+	sum := 0.0
 	for c, v := range logs {
 		logs[c] = elementary.Exp(v - largest)
 		sum += logs[c]

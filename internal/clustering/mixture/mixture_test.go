@@ -90,7 +90,8 @@ func TestClustersMayDifferInWidthAlone(t *testing.T) {
 
 func TestTheModelOfKmeansIsPreferredWhereItHolds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))
-	points, labels := &dataset.Points{N: 600, D: 3, Values: make([]float64, 1800)}, make([]int32, 600)
+	points := &dataset.Points{N: 600, D: 3, Values: make([]float64, 1800)}
+	labels := make([]int32, 600)
 	for i := range labels {
 		labels[i] = int32(i % 3)
 		for f := range 3 {
@@ -115,11 +116,13 @@ func TestColumnsOfFewValuesHaveNoDensity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := fitted(t, &Problem{Points: wide, Few: []bool{false, false, false, false, true}, K: 2, Labels: halves(wide)})
+	found := fitted(t, &Problem{Points: wide, Few: []bool{false, false, false, false, true}, K: 2,
+		Labels: halves(wide)})
 	if a := agreement(found.Labels, classes); a < 0.95 {
 		t.Errorf("%.2f of the rows have the label of their class", a)
 	}
-	all := &Problem{Points: wide, Few: slices.Repeat([]bool{true}, 5), K: 2, Labels: halves(wide), Iterations: 10, Threads: 1}
+	all := &Problem{Points: wide, Few: slices.Repeat([]bool{true}, 5), K: 2, Labels: halves(wide),
+		Iterations: 10, Threads: 1}
 	if found, err := Fit(context.Background(), all); found != nil || err != nil {
 		t.Errorf("columns of few values alone have the mixture %v, %v", found, err)
 	}
@@ -129,7 +132,8 @@ func TestConstraintsHold(t *testing.T) {
 	points, classes := nested(t, 200, 4)
 	var all []constraint.Constraint
 	for i := int32(0); i < 60; i += 4 {
-		all = append(all, constraint.Constraint{I: i, J: i + 2, Kind: constraint.MustLink, Weight: 1}, constraint.Constraint{I: i, J: i + 1, Kind: constraint.CannotLink, Weight: 1})
+		all = append(all, constraint.Constraint{I: i, J: i + 2, Kind: constraint.MustLink, Weight: 1},
+			constraint.Constraint{I: i, J: i + 1, Kind: constraint.CannotLink, Weight: 1})
 	}
 	set, err := constraint.NewSet(points.N, all, constraint.UnitWeight)
 	if err != nil {
@@ -156,7 +160,8 @@ func TestTheNumberOfThreadsChangesNothing(t *testing.T) {
 	points, _ := nested(t, 600, 5)
 	one := fitted(t, &Problem{Points: points, K: 2, Labels: halves(points)})
 	four := fitted(t, &Problem{Points: points, K: 2, Labels: halves(points), Threads: 4})
-	if !slices.Equal(one.Labels, four.Labels) || !slices.Equal(one.Costs, four.Costs) || !reflect.DeepEqual(one.Mixture, four.Mixture) {
+	if !slices.Equal(one.Labels, four.Labels) || !slices.Equal(one.Costs, four.Costs) ||
+		!reflect.DeepEqual(one.Mixture, four.Mixture) {
 		t.Error("four threads find another mixture than one")
 	}
 }
@@ -165,7 +170,8 @@ func TestEqualRowsHaveNoMixture(t *testing.T) {
 	points := &dataset.Points{N: 20, D: 2, Values: make([]float64, 40)}
 	labels := make([]int32, 20)
 	labels[0] = 1
-	found, err := Fit(context.Background(), &Problem{Points: points, Few: make([]bool, 2), K: 2, Labels: labels, Iterations: 10, Threads: 1})
+	found, err := Fit(context.Background(), &Problem{Points: points, Few: make([]bool, 2), K: 2, Labels: labels,
+		Iterations: 10, Threads: 1})
 	if found != nil || err != nil {
 		t.Errorf("got %v, %v", found, err)
 	}
@@ -219,7 +225,8 @@ func TestConstantColumnsAreLeftOut(t *testing.T) {
 			points := &dataset.Points{N: n, D: 3, Values: values}
 			got := fitted(t, &Problem{Points: points, K: 3, Labels: labels, Few: []bool{false, false, few}})
 			if !slices.Equal(got.Labels, want.Labels) || got.Evidence != want.Evidence {
-				t.Errorf("with a column of %v (few: %v), the evidence is %v, want %v", constant, few, got.Evidence, want.Evidence)
+				t.Errorf("with a column of %v (few: %v), the evidence is %v, want %v", constant, few, got.Evidence,
+					want.Evidence)
 			}
 		}
 	}

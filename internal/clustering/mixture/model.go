@@ -38,7 +38,8 @@ const maxShareError = 1e-6
 func New(shares []float64, d int, values []float64) (*Mixture, error) {
 	k := len(shares)
 	if k < 1 || d < 1 || uint64(len(values)) != ValueRows(uint64(k), uint64(d))*uint64(d) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the mixture has %d clusters of %d columns and %d values", k, d, len(values))
+		return nil, fault.Invalid("SIZE_MISMATCH", "the mixture has %d clusters of %d columns and %d values", k,
+			d, len(values))
 	}
 	if err := CheckShares(shares); err != nil {
 		return nil, err
@@ -48,14 +49,17 @@ func New(shares []float64, d int, values []float64) (*Mixture, error) {
 			return nil, fault.Invalid("NOT_FINITE", "value %d in row %d of the mixture is %v", i%d, i/d, v)
 		}
 	}
-	m := &Mixture{d: d, shares: slices.Clone(shares), centers: make([][]float64, k), factors: make([][][]float64, k), offsets: make([]float64, k)}
+	m := &Mixture{d: d, shares: slices.Clone(shares), centers: make([][]float64, k), factors: make([][][]float64, k),
+		offsets: make([]float64, k)}
 	means, variances, factors := values[:k*d], values[k*d:][:d], values[(k+1)*d:]
 	for column, variance := range variances {
 		switch {
 		case variance < 0:
-			return nil, fault.Invalid("BAD_MIXTURE", "the variance of column %d of the mixture is %v; it must not be negative", column, variance)
+			return nil, fault.Invalid("BAD_MIXTURE",
+				"the variance of column %d of the mixture is %v; it must not be negative", column, variance)
 		case variance > 0:
-			m.few, m.spread = append(m.few, column), append(m.spread, variance)
+			m.few = append(m.few, column)
+			m.spread = append(m.spread, variance)
 		case factors[column*d+column] > 0:
 			m.smooth = append(m.smooth, column)
 		}
@@ -79,19 +83,22 @@ func CheckShares(shares []float64) error {
 	sum := 0.0
 	for c, share := range shares {
 		if !(share > 0 && share <= 1) {
-			return fault.Invalid("BAD_MIXTURE", "the share of cluster %d in the mixture is %v; it must be above 0 and at most 1", c, share)
+			return fault.Invalid("BAD_MIXTURE",
+				"the share of cluster %d in the mixture is %v; it must be above 0 and at most 1", c, share)
 		}
 		sum += share
 	}
 	if math.Abs(sum-1) > maxShareError {
-		return fault.Invalid("BAD_MIXTURE", "the shares of the clusters of the mixture add up to %v; they must add up to 1", sum)
+		return fault.Invalid("BAD_MIXTURE",
+			"the shares of the clusters of the mixture add up to %v; they must add up to 1", sum)
 	}
 	return nil
 }
 
 // compact returns the rows and columns of a triangle that belong to smooth columns. All others must be 0.
 func (m *Mixture) compact(c int, triangle []float64) ([][]float64, error) {
-	factor, nonzero := eigen.Columns(len(m.smooth), len(m.smooth)), 0
+	factor := eigen.Columns(len(m.smooth), len(m.smooth))
+	nonzero := 0
 	for a, row := range m.smooth {
 		for b, column := range m.smooth[:a+1] {
 			if factor[a][b] = triangle[row*m.d+column]; factor[a][b] != 0 {
@@ -99,7 +106,9 @@ func (m *Mixture) compact(c int, triangle []float64) ([][]float64, error) {
 			}
 		}
 		if !(factor[a][a] > 0) {
-			return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "entry (%d,%d) of the triangle of cluster %d of the mixture is %v; it must be positive", row, row, c, factor[a][a])
+			return nil, fault.Invalid("NOT_POSITIVE_DEFINITE",
+				"entry (%d,%d) of the triangle of cluster %d of the mixture is %v; it must be positive", row, row,
+				c, factor[a][a])
 		}
 	}
 	for _, v := range triangle {
@@ -108,7 +117,9 @@ func (m *Mixture) compact(c int, triangle []float64) ([][]float64, error) {
 		}
 	}
 	if nonzero != 0 {
-		return nil, fault.Invalid("BAD_MIXTURE", "cluster %d of the mixture has entries above the diagonal of its triangle or in columns without a covariance; they must be 0", c)
+		return nil, fault.Invalid("BAD_MIXTURE",
+			"cluster %d of the mixture has entries above the diagonal of its triangle or in columns without a "+
+				"covariance; they must be 0", c)
 	}
 	return factor, nil
 }
@@ -153,10 +164,13 @@ func (m *Mixture) Values() []float64 {
 // Renumbered returns the mixture whose cluster numbers[c] is cluster c of m.
 func (m *Mixture) Renumbered(numbers []int32) *Mixture {
 	other, k := *m, len(m.shares)
-	other.shares, other.offsets = make([]float64, k), make([]float64, k)
-	other.centers, other.factors = make([][]float64, k), make([][][]float64, k)
+	other.shares = make([]float64, k)
+	other.offsets = make([]float64, k)
+	other.centers = make([][]float64, k)
+	other.factors = make([][][]float64, k)
 	for c, number := range numbers {
-		other.shares[number], other.offsets[number], other.centers[number], other.factors[number] = m.shares[c], m.offsets[c], m.centers[c], m.factors[c]
+		other.shares[number], other.offsets[number], other.centers[number], other.factors[number] = m.shares[c],
+			m.offsets[c], m.centers[c], m.factors[c]
 	}
 	return &other
 }
@@ -175,7 +189,8 @@ type Scores struct {
 // does not depend on the number of threads. Rows without constraints get the labels that Fit gave them.
 func (m *Mixture) Score(ctx context.Context, points *dataset.Points, labels []int32, threads int) (*Scores, error) {
 	if points.D != m.d {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but the model was fitted to points with %d", points.D, m.d)
+		return nil, fault.Invalid("SIZE_MISMATCH",
+			"the points have %d columns, but the model was fitted to points with %d", points.D, m.d)
 	}
 	n, k := points.N, len(m.shares)
 	s := &Scores{Labels: labels, Own: make([]float64, n), Next: make([]float64, n), Posterior: make([]float64, n)}
@@ -184,12 +199,15 @@ func (m *Mixture) Score(ctx context.Context, points *dataset.Points, labels []in
 	}
 	pieces := (n + rowsAtOnce - 1) / rowsAtOnce
 	return s, parallel.Run(ctx, threads, pieces, func(piece int) error {
-		z, distances, shares := make([]float64, len(m.smooth)), make([]float64, k), make([]float64, k)
+		z := make([]float64, len(m.smooth))
+		distances := make([]float64, k)
+		shares := make([]float64, k)
 		for i := piece * rowsAtOnce; i < min(n, (piece+1)*rowsAtOnce); i++ {
 			m.measure(points.Row(i), z, distances)
 			for c, distance := range distances {
 				if math.IsNaN(distance) || math.IsInf(distance, 0) {
-					return fault.InRow(i, "TOO_FAR", " is too far from cluster %d to be compared with it; check its values", c)
+					return fault.InRow(i, "TOO_FAR",
+						" is too far from cluster %d to be compared with it; check its values", c)
 				}
 				shares[c] = -distance / 2
 			}

@@ -19,9 +19,12 @@ import (
 // constraints. It returns nil if there is no mixture.
 func anyFit(t *rapid.T) (*Problem, *Found, []bool) {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-	n, d, k := rapid.IntRange(20, 120).Draw(t, "n"), rapid.IntRange(1, 4).Draw(t, "d"), rapid.IntRange(1, 4).Draw(t, "k")
+	n := rapid.IntRange(20, 120).Draw(t, "n")
+	d := rapid.IntRange(1, 4).Draw(t, "d")
+	k := rapid.IntRange(1, 4).Draw(t, "k")
 	p := &Problem{
-		Points: &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}, Few: make([]bool, d), K: k, Labels: make([]int32, n),
+		Points: &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}, Few: make([]bool, d), K: k,
+		Labels:     make([]int32, n),
 		Iterations: rapid.IntRange(1, 20).Draw(t, "iterations"), Threads: rapid.IntRange(1, 3).Draw(t, "threads"),
 	}
 	kinds := rapid.SliceOfN(rapid.SampledFrom([]string{"smooth", "smooth", "few", "constant"}), d, d).Draw(t, "columns")
@@ -42,7 +45,8 @@ func anyFit(t *rapid.T) (*Problem, *Found, []bool) {
 	var all []constraint.Constraint
 	constrained := make([]bool, n)
 	for range rapid.IntRange(0, 6).Draw(t, "constraints") {
-		c := constraint.Constraint{I: int32(rng.IntN(n / 2)), J: int32(n/2 + rng.IntN(n/2)), Kind: constraint.MustLink, Weight: 1}
+		c := constraint.Constraint{I: int32(rng.IntN(n / 2)), J: int32(n/2 + rng.IntN(n/2)), Kind: constraint.MustLink,
+			Weight: 1}
 		if rng.IntN(2) == 0 {
 			c.Kind = constraint.CannotLink
 			p.CannotLinks = append(p.CannotLinks, c)
@@ -82,7 +86,8 @@ func TestScoreGivesTheLabelsOfTheFit(t *testing.T) {
 				t.Fatalf("row %d gets label %d, in the fit %d", i, label, found.Labels[i])
 			}
 			if one.Posterior[i] < 1/float64(p.K)-1e-9 || one.Posterior[i] > 1 || one.Own[i] > one.Next[i]+1e-9 {
-				t.Fatalf("row %d is most likely in cluster %d, with probability %v and distances %v and %v", i, label, one.Posterior[i], one.Own[i], one.Next[i])
+				t.Fatalf("row %d is most likely in cluster %d, with probability %v and distances %v and %v", i, label,
+					one.Posterior[i], one.Own[i], one.Next[i])
 			}
 		}
 		if three, err := again.Score(t.Context(), p.Points, nil, 3); err != nil || !reflect.DeepEqual(one, three) {
@@ -126,9 +131,11 @@ func TestPosteriorsFollowBayes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range p.Points.N {
-			likelihood, sum := make([]float64, k), 0.0
+			likelihood := make([]float64, k)
+			sum := 0.0
 			for c := range k {
-				covariance, difference := eigen.Columns(d, d), make([]float64, d)
+				covariance := eigen.Columns(d, d)
+				difference := make([]float64, d)
 				for a := range d {
 					difference[a] = p.Points.Row(i)[a] - means[c*d+a]
 					for b := range d {
@@ -144,7 +151,8 @@ func TestPosteriorsFollowBayes(t *testing.T) {
 				sum += likelihood[c]
 			}
 			if want := likelihood[found.Labels[i]] / sum; sum > 1e-200 && math.Abs(scores.Posterior[i]-want) > 1e-6 {
-				t.Fatalf("row %d is in cluster %d with probability %v, want %v", i, found.Labels[i], scores.Posterior[i], want)
+				t.Fatalf("row %d is in cluster %d with probability %v, want %v", i, found.Labels[i],
+					scores.Posterior[i], want)
 			}
 		}
 	})
@@ -174,7 +182,8 @@ func TestRenumberedClusters(t *testing.T) {
 		t.Fatal(err)
 	}
 	after, err := m.Renumbered([]int32{1, 0}).Score(t.Context(), points, nil, 1)
-	if err != nil || !slices.Equal(before.Own, after.Own) || !slices.Equal(before.Next, after.Next) || !slices.Equal(before.Posterior, after.Posterior) {
+	if err != nil || !slices.Equal(before.Own, after.Own) || !slices.Equal(before.Next, after.Next) ||
+		!slices.Equal(before.Posterior, after.Posterior) {
 		t.Errorf("%+v are %+v with other numbers, %v", before, after, err)
 	}
 	if !slices.Equal(before.Labels[:2], []int32{0, 1}) || !slices.Equal(after.Labels[:2], []int32{1, 0}) {
@@ -184,15 +193,23 @@ func TestRenumberedClusters(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(shares, values []float64) ([]float64, []float64){
-		"no clusters":                   func(_, v []float64) ([]float64, []float64) { return nil, v },
-		"too few values":                func(s, v []float64) ([]float64, []float64) { return s, v[:len(v)-1] },
-		"too many values":               func(s, v []float64) ([]float64, []float64) { return s, append(v, 0, 0, 0) },
-		"a share of 0":                  func(_, v []float64) ([]float64, []float64) { return []float64{0, 1}, v },
-		"shares above 1":                func(_, v []float64) ([]float64, []float64) { return []float64{0.5, 0.75}, v },
-		"a share that is NaN":           func(_, v []float64) ([]float64, []float64) { return []float64{math.NaN(), 0.75}, v },
-		"an infinite mean":              func(s, v []float64) ([]float64, []float64) { v[0] = math.Inf(1); return s, v },
-		"a negative variance":           func(s, v []float64) ([]float64, []float64) { v[7] = -1; return s, v },
-		"no smooth column":              func(s, v []float64) ([]float64, []float64) { v[9], v[18] = 0, 0; return s, v },
+		"no clusters":     func(_, v []float64) ([]float64, []float64) { return nil, v },
+		"too few values":  func(s, v []float64) ([]float64, []float64) { return s, v[:len(v)-1] },
+		"too many values": func(s, v []float64) ([]float64, []float64) { return s, append(v, 0, 0, 0) },
+		"a share of 0":    func(_, v []float64) ([]float64, []float64) { return []float64{0, 1}, v },
+		"shares above 1":  func(_, v []float64) ([]float64, []float64) { return []float64{0.5, 0.75}, v },
+		"a share that is NaN": func(_, v []float64) ([]float64, []float64) {
+			return []float64{math.NaN(), 0.75}, v
+		},
+		"an infinite mean": func(s, v []float64) ([]float64, []float64) {
+			v[0] = math.Inf(1)
+			return s, v
+		},
+		"a negative variance": func(s, v []float64) ([]float64, []float64) { v[7] = -1; return s, v },
+		"no smooth column": func(s, v []float64) ([]float64, []float64) {
+			v[9], v[18] = 0, 0
+			return s, v
+		},
 		"a diagonal of 0":               func(s, v []float64) ([]float64, []float64) { v[18] = 0; return s, v },
 		"a negative diagonal":           func(s, v []float64) ([]float64, []float64) { v[18] = -2; return s, v },
 		"a column of two kinds":         func(s, v []float64) ([]float64, []float64) { v[6] = 1; return s, v },

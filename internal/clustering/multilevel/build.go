@@ -30,12 +30,14 @@ func (m Matrix) Build() (g *Graph, kept []int32) {
 	}
 	if len(kept) == n && m.Scale == nil && len(m.Entries) == 0 {
 		return &Graph{
-			Start: m.Graph.RowStart, Column: m.Graph.Column, Weight: m.Graph.Weight, Diagonal: m.Diagonal, Mass: m.Mass, Apart: m.Apart,
+			Start: m.Graph.RowStart, Column: m.Graph.Column, Weight: m.Graph.Weight, Diagonal: m.Diagonal, Mass: m.Mass,
+			Apart:     m.Apart,
 			Penalties: newPenalties(n, m.Penalties),
 		}, nil
 	}
 	more := m.further()
-	g = &Graph{Start: make([]int64, len(kept)+1), Diagonal: make([]float64, len(kept)), Mass: make([]float64, len(kept))}
+	g = &Graph{Start: make([]int64, len(kept)+1), Diagonal: make([]float64, len(kept)),
+		Mass: make([]float64, len(kept))}
 	place := make([]int64, len(kept)) // per neighbor: its index in g.Column plus 1, valid if it is in the current row
 	for v, i := range kept {
 		from := int64(len(g.Column))
@@ -46,7 +48,8 @@ func (m Matrix) Build() (g *Graph, kept []int32) {
 			case place[to] > from:
 				g.Weight[place[to]-1] += weight
 			default:
-				g.Column, g.Weight = append(g.Column, to), append(g.Weight, weight)
+				g.Column = append(g.Column, to)
+				g.Weight = append(g.Weight, weight)
 				place[to] = int64(len(g.Column))
 			}
 		}

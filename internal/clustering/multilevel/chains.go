@@ -184,7 +184,8 @@ func (c *chain) look(u *candidate) {
 		if l.cluster == from {
 			continue
 		}
-		if g := leaving + c.joining(u.v, l.cluster, l.sum) + l.avoided - own.avoided; u.to < 0 || g > u.gain || g == u.gain && l.cluster < u.to {
+		if g := leaving + c.joining(u.v, l.cluster, l.sum) + l.avoided - own.avoided; u.to < 0 || g > u.gain ||
+			g == u.gain && l.cluster < u.to {
 			u.to, u.gain = l.cluster, g
 		}
 	}

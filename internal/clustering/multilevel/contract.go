@@ -12,7 +12,8 @@ const contractRows = 1 << 13
 
 // contract merges all vertices that have the same number, 0..count-1, into one. The result does not depend on the
 // number of threads: rows list neighbors in the order in which they are met.
-func contract(ctx context.Context, g *Graph, into []int32, count int, pool *parallel.Pool, threads int) (*Graph, error) {
+func contract(ctx context.Context, g *Graph, into []int32, count int, pool *parallel.Pool,
+	threads int) (*Graph, error) {
 	members, start := group(into, count)
 	c := &Graph{
 		Start: make([]int64, count+1), Diagonal: make([]float64, count), Mass: make([]float64, count),
@@ -25,13 +26,15 @@ func contract(ctx context.Context, g *Graph, into []int32, count int, pool *para
 		if *place == nil {
 			*place = make([]int32, count)
 		}
-		from, to := at*contractRows, min(count, (at+1)*contractRows)
+		from := at * contractRows
+		to := min(count, (at+1)*contractRows)
 		entries := int64(0)
 		for _, i := range members[start[from]:start[to]] {
 			entries += g.Start[i+1] - g.Start[i]
 		}
 		p := &parts[at]
-		p.column, p.weight = make([]int32, 0, entries), make([]float64, 0, entries)
+		p.column = make([]int32, 0, entries)
+		p.weight = make([]float64, 0, entries)
 		for v := from; v < to; v++ {
 			before := len(p.column)
 			p.add(c, g, int32(v), members[start[v]:start[v+1]], into, *place)
@@ -46,7 +49,8 @@ func contract(ctx context.Context, g *Graph, into []int32, count int, pool *para
 	for v := range count {
 		c.Start[v+1] += c.Start[v]
 	}
-	c.Column, c.Weight = make([]int32, c.Start[count]), make([]float64, c.Start[count])
+	c.Column = make([]int32, c.Start[count])
+	c.Weight = make([]float64, c.Start[count])
 	err = pool.Run(ctx, threads, len(parts), func(at int) error {
 		from := c.Start[at*contractRows]
 		copy(c.Column[from:], parts[at].column)
@@ -78,7 +82,8 @@ func (r *rows) add(c, g *Graph, v int32, members, into, place []int32) {
 			case to == v:
 				c.Diagonal[v] += weights[n]
 			case place[to] == 0:
-				r.column, r.weight = append(r.column, to), append(r.weight, weights[n])
+				r.column = append(r.column, to)
+				r.weight = append(r.weight, weights[n])
 				place[to] = int32(len(r.column) - from)
 			default:
 				r.weight[from+int(place[to])-1] += weights[n]
@@ -99,7 +104,8 @@ func group(into []int32, count int) (members []int32, start []int64) {
 	for v := range count {
 		start[v+1] += start[v]
 	}
-	members, next := make([]int32, len(into)), slices.Clone(start[:count])
+	members = make([]int32, len(into))
+	next := slices.Clone(start[:count])
 	for i, v := range into {
 		members[next[v]] = int32(i)
 		next[v]++

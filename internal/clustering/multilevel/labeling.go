@@ -20,7 +20,8 @@ type labeling struct {
 // newLabeling computes the sums of the clusters. It keeps the labels and changes them. balance is relative to the mean
 // weight of a cluster.
 func newLabeling(g *Graph, k int, labels []int32, balance float64) *labeling {
-	l := &labeling{g: g, k: k, labels: labels, within: make([]float64, k), mass: make([]float64, k), count: make([]int32, k)}
+	l := &labeling{g: g, k: k, labels: labels, within: make([]float64, k), mass: make([]float64, k),
+		count: make([]int32, k)}
 	for v, c := range labels {
 		l.mass[c] += g.Mass[v]
 		l.count[c]++
@@ -157,7 +158,8 @@ func (l *labeling) best(v int32, s *links) (to int32, gain float64) {
 		if d == from {
 			continue
 		}
-		if g := leaving + l.joining(v, d, s.sum[d]) + s.avoided[d] - s.avoided[from]; to < 0 || g > gain || g == gain && d < to {
+		if g := leaving + l.joining(v, d, s.sum[d]) + s.avoided[d] - s.avoided[from]; to < 0 || g > gain ||
+			g == gain && d < to {
 			to, gain = d, g
 		}
 	}

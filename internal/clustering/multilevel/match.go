@@ -97,7 +97,8 @@ func (m *matching) mayJoin(v, u int32) bool {
 	if m.group[u] >= 0 {
 		first = m.group[u]
 	}
-	if m.labels != nil && m.labels[v] != m.labels[u] || m.size[first] >= m.largest || m.mass[first]+m.mass[v] > m.heaviest {
+	if m.labels != nil && m.labels[v] != m.labels[u] || m.size[first] >= m.largest ||
+		m.mass[first]+m.mass[v] > m.heaviest {
 		return false
 	}
 	for _, other := range m.apart[v] {

@@ -95,7 +95,8 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, e
 
 // descend coarsens the graph and refines labels on the way back. alone means that there is only one descent, which can
 // be resumed.
-func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand, m *memory, alone bool) (found *labeling, steps []Step, err error) {
+func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand, m *memory,
+	alone bool) (found *labeling, steps []Step, err error) {
 	levels, maps, labels, err := r.coarsen(ctx, g, o, rng)
 	if err != nil {
 		return nil, nil, err
@@ -165,17 +166,20 @@ func Value(g *Graph, k int, labels []int32) float64 { return newLabeling(g, k, l
 
 // coarsen returns graphs of fewer and fewer vertices, starting with g itself, the map from each to the next, and, if
 // labels are given, those of the last graph.
-func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (levels []*Graph, maps [][]int32, labels []int32, err error) {
+func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options,
+	rng *rand.Rand) (levels []*Graph, maps [][]int32, labels []int32, err error) {
 	least := max(MinVertices, CoarseVertices*o.K)
 	heaviest := heaviestShare * g.mass() / float64(least)
-	levels, labels = []*Graph{g}, slices.Clone(o.Labels)
+	levels = []*Graph{g}
+	labels = slices.Clone(o.Labels)
 	merge := func(into []int32, count int) error {
 		last := levels[len(levels)-1]
 		next, err := contract(ctx, last, into, count, r.pool, r.threads)
 		if labels != nil {
 			labels = merged(last, labels, o.K, into, count)
 		}
-		levels, maps = append(levels, next), append(maps, into)
+		levels = append(levels, next)
+		maps = append(maps, into)
 		return err
 	}
 	if o.Together != nil {
@@ -206,7 +210,8 @@ func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 // of equals.
 func merged(g *Graph, labels []int32, k int, into []int32, count int) []int32 {
 	members, start := group(into, count)
-	result, weight := make([]int32, count), make([]float64, k)
+	result := make([]int32, count)
+	weight := make([]float64, k)
 	for v := range count {
 		own := members[start[v]:start[v+1]]
 		best := labels[own[0]]

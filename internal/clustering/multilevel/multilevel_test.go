@@ -91,7 +91,8 @@ func randomLabels(n, k int, rng *rand.Rand) []int32 {
 
 // naiveValue computes the value from its definition, on the dense matrix.
 func naiveValue(g *Graph, k int, labels []int32, balance float64) float64 {
-	within, mass := make([]float64, k), make([]float64, k)
+	within := make([]float64, k)
+	mass := make([]float64, k)
 	for v, c := range labels {
 		mass[c] += g.Mass[v]
 		within[c] += g.diagonal(int32(v))
@@ -236,8 +237,10 @@ func TestRefinementAndChainsNeverLowerTheValue(t *testing.T) {
 		if err := r.chains(context.Background(), l); err != nil {
 			t.Fatal(err)
 		}
-		if end := l.value(); refined < start-1e-9 || end < refined-1e-9 || math.Abs(end-naiveValue(g, 4, l.labels, 0)) > 1e-9 {
-			t.Fatalf("seed %d: %v, refined %v, after chains %v (%v)", seed, start, refined, end, naiveValue(g, 4, l.labels, 0))
+		if end := l.value(); refined < start-1e-9 || end < refined-1e-9 ||
+			math.Abs(end-naiveValue(g, 4, l.labels, 0)) > 1e-9 {
+			t.Fatalf("seed %d: %v, refined %v, after chains %v (%v)", seed, start, refined, end,
+				naiveValue(g, 4, l.labels, 0))
 		}
 		if slices.Contains(l.count, 0) {
 			t.Fatalf("seed %d: a cluster is empty", seed)
@@ -281,7 +284,8 @@ func TestChainsLeaveALocalOptimum(t *testing.T) {
 		if slices.Contains(g.Mass, 0) {
 			continue
 		}
-		r, l := newRefiner(2, 1), newLabeling(g, 2, randomLabels(40, 2, seeded(seed)), 0)
+		r := newRefiner(2, 1)
+		l := newLabeling(g, 2, randomLabels(40, 2, seeded(seed)), 0)
 		if err := r.refine(context.Background(), l); err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +322,9 @@ func TestLabelsDoNotDependOnTheThreads(t *testing.T) {
 	var first []int32
 	for _, threads := range testscale.Some([]int{1, 2, 3, 7}, 2) {
 		var levels []Level
-		found, err := Cluster(context.Background(), g, Options{K: 8, Threads: threads, Level: func(l Level) { levels = append(levels, l) }}, seeded(2))
+		found, err := Cluster(context.Background(), g, Options{K: 8, Threads: threads, Level: func(l Level) {
+			levels = append(levels, l)
+		}}, seeded(2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -328,7 +334,8 @@ func TestLabelsDoNotDependOnTheThreads(t *testing.T) {
 		if !slices.Equal(found.Labels, first) {
 			t.Fatalf("other labels on %d threads", threads)
 		}
-		if len(levels) < 3 || levels[0].Level != len(levels)-1 || levels[len(levels)-1] != (Level{0, len(levels), 4000}) {
+		if len(levels) < 3 || levels[0].Level != len(levels)-1 ||
+			levels[len(levels)-1] != (Level{0, len(levels), 4000}) {
 			t.Fatalf("levels %v", levels)
 		}
 	}
@@ -345,7 +352,8 @@ func TestDanglingVerticesAreNoClusters(t *testing.T) {
 		if chain == 0 {
 			from = 0
 		}
-		edges, truth = append(edges, dataset.Edge{Source: from, Target: 400 + chain, Weight: 1}), append(truth, truth[0])
+		edges = append(edges, dataset.Edge{Source: from, Target: 400 + chain, Weight: 1})
+		truth = append(truth, truth[0])
 	}
 	g := normalizedCutOf(t, 420, edges)
 	found, err := Cluster(context.Background(), g, Options{K: 2, Threads: 1}, seeded(1))
@@ -438,7 +446,8 @@ func TestVerticesThatBelongTogetherBeginTogether(t *testing.T) {
 			}
 			return 2 + i
 		})
-		found, err := Cluster(context.Background(), g, Options{K: k, Threads: 1, Together: numbers, Groups: groups}, seeded(1))
+		found, err := Cluster(context.Background(), g, Options{K: k, Threads: 1, Together: numbers, Groups: groups},
+			seeded(1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -611,7 +620,8 @@ func naiveMergers(g *Graph, k int) []int32 {
 func TestTheCheapestMergersAreMade(t *testing.T) {
 	rng := seeded(8)
 	for range 30 {
-		g, k := randomGraph(10+rng.IntN(40), rng), 1+rng.IntN(9)
+		g := randomGraph(10+rng.IntN(40), rng)
+		k := 1 + rng.IntN(9)
 		if got, want := agglomerated(t, g, k), naiveMergers(g, k); !slices.Equal(got, want) {
 			t.Fatalf("%v instead of %v", got, want)
 		}

@@ -23,7 +23,8 @@ func newPenalties(n int, all []Penalty) Penalties {
 	if len(all) == 0 {
 		return Penalties{}
 	}
-	p := Penalties{all: all, start: make([]int32, n+1), partner: make([]int32, 2*len(all)), weight: make([]float64, 2*len(all))}
+	p := Penalties{all: all, start: make([]int32, n+1), partner: make([]int32, 2*len(all)),
+		weight: make([]float64, 2*len(all))}
 	for _, e := range all {
 		p.start[e.A+1]++
 		p.start[e.B+1]++

@@ -48,7 +48,8 @@ func (r *refiner) refine(ctx context.Context, l *labeling) error {
 	}
 	n := l.g.Rows()
 	all := choose.All[int32](n)
-	active, marked := all, make([]bool, n)
+	active := all
+	marked := make([]bool, n)
 	for range maxRounds {
 		before := l.value()
 		next, err := r.round(ctx, l, active, marked)
@@ -74,7 +75,8 @@ func (r *refiner) refine(ctx context.Context, l *labeling) error {
 // round considers the active vertices and moves those that gain. It returns, and marks, the neighbors of those that
 // moved.
 func (r *refiner) round(ctx context.Context, l *labeling, active []int32, marked []bool) (next []int32, err error) {
-	tolerance, wants := l.tolerance(), make([]bool, min(len(active), refineRows))
+	tolerance := l.tolerance()
+	wants := make([]bool, min(len(active), refineRows))
 	for from := 0; from < len(active); from += refineRows {
 		block := active[from:min(len(active), from+refineRows)]
 		if err := r.propose(ctx, l, block, wants, tolerance); err != nil {

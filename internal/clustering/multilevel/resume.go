@@ -53,7 +53,8 @@ func (m *memory) restore(r *snapshot.Reader, levels []*Graph, k int) *saved {
 	for range r.Count(3) {
 		s.reported = append(s.reported, Level{r.Int(), r.Int(), r.Int()})
 	}
-	s.level, s.found.Labels = r.Int(), r.Int32s()
+	s.level = r.Int()
+	s.found.Labels = r.Int32s()
 	for _, c := range s.found.Labels {
 		r.Check(c >= 0 && int(c) < k)
 	}

@@ -34,10 +34,12 @@ func ByModel(ctx context.Context, m *model.Model, data dataset.Dataset, threads 
 func pointsFor(m *model.Model, data dataset.Dataset) (*dataset.Points, error) {
 	points, dense := data.(*dataset.Points)
 	if !dense {
-		return nil, fault.Invalid("OTHER_DATA", "the model was made of dense points; the new data set is another kind of data (%v)", data.Kind())
+		return nil, fault.Invalid("OTHER_DATA",
+			"the model was made of dense points; the new data set is another kind of data (%v)", data.Kind())
 	}
 	if points.D != m.Columns() {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but the model was fitted to points with %d", points.D, m.Columns())
+		return nil, fault.Invalid("SIZE_MISMATCH",
+			"the points have %d columns, but the model was fitted to points with %d", points.D, m.Columns())
 	}
 	return points, nil
 }
@@ -64,13 +66,15 @@ func byMixture(ctx context.Context, m *model.Model, data dataset.Dataset, thread
 // byLandmarks assigns every point to the centroid nearest to its features. Landmarks and new points are combined
 // into one data set, because landmarks must be among the points that features are computed for. The rows of its faults
 // are those of this data set.
-func byLandmarks(ctx context.Context, m *model.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
+func byLandmarks(ctx context.Context, m *model.Model, data dataset.Dataset,
+	threads int) (*clustering.Prediction, error) {
 	landmarks := m.Landmarks.Points
 	points, err := pointsFor(m, data)
 	if err != nil {
 		return nil, err
 	}
-	together, err := dataset.NewPoints(landmarks.N+points.N, landmarks.D, slices.Concat(landmarks.Values, points.Values))
+	together, err := dataset.NewPoints(landmarks.N+points.N, landmarks.D,
+		slices.Concat(landmarks.Values, points.Values))
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +82,8 @@ func byLandmarks(ctx context.Context, m *model.Model, data dataset.Dataset, thre
 	if err != nil {
 		return nil, err
 	}
-	features := &kernel.FeatureSpec{Matrix: m.Landmarks.Matrix, Landmarks: choose.All[int32](landmarks.N), Rank: m.D, Projection: m.Landmarks.Projection}
+	features := &kernel.FeatureSpec{Matrix: m.Landmarks.Matrix, Landmarks: choose.All[int32](landmarks.N), Rank: m.D,
+		Projection: m.Landmarks.Projection}
 	features.Matrix.Rows, features.Matrix.Mean = together.N, nil
 	if m.Landmarks.Centered {
 		values := all.(*dataset.Points).Values[:landmarks.N*landmarks.D]
@@ -102,7 +107,8 @@ func byLandmarks(ctx context.Context, m *model.Model, data dataset.Dataset, thre
 		return nil, err
 	}
 	found.Labels = found.Labels[landmarks.N:]
-	found.Rows.Distance, found.Rows.Margin = found.Rows.Distance[landmarks.N:], found.Rows.Margin[landmarks.N:]
+	found.Rows.Distance = found.Rows.Distance[landmarks.N:]
+	found.Rows.Margin = found.Rows.Margin[landmarks.N:]
 	return found, nil
 }
 
@@ -112,7 +118,8 @@ func byForest(
 	ctx context.Context, m *model.Model, shard *vector.Shard, ideal *vector.Model, points *dataset.Points,
 ) (*clustering.Prediction, error) {
 	first := m.Landmarks.Points.N
-	tiles, rows := partition.AllTiles(first+points.N), make([]int32, points.N)
+	tiles := partition.AllTiles(first + points.N)
+	rows := make([]int32, points.N)
 	if err := shard.Build(ctx, tiles); err != nil {
 		return nil, err
 	}
@@ -128,8 +135,11 @@ func byForest(
 		scores := m.Centroids[c*m.D : (c+1)*m.D]
 		classes[c] = slices.Index(scores, slices.Max(scores))
 	}
-	labels, own, next := make([]int32, points.N), make([]float64, points.N), make([]float64, points.N)
-	scores, shares := make([]float64, m.K), make([]float64, m.K)
+	labels := make([]int32, points.N)
+	own := make([]float64, points.N)
+	next := make([]float64, points.N)
+	scores := make([]float64, m.K)
+	shares := make([]float64, m.K)
 	for i := range labels {
 		model.ClassScores(distances[0][i*m.K:(i+1)*m.K], scores)
 		m.Forest.Trees.Score(points.Row(i), shares)

@@ -32,8 +32,10 @@ func TestPredictionByLandmarksNamesRowsOfTheNewPoints(t *testing.T) {
 func TestPredictionByLandmarksAndTrees(t *testing.T) {
 	rng := clusteringtest.NewRand(7)
 	const k, columns, rho = 3, 2, 1.5
-	known, fresh := clusteringtest.Blobs(t, rng, 30, columns, k), clusteringtest.Blobs(t, rng, 100, columns, k)
-	groups, projection := make([]int32, known.N), make([]float64, known.N*k)
+	known := clusteringtest.Blobs(t, rng, 30, columns, k)
+	fresh := clusteringtest.Blobs(t, rng, 100, columns, k)
+	groups := make([]int32, known.N)
+	projection := make([]float64, known.N*k)
 	for i := range groups {
 		groups[i] = int32(rng.IntN(k))
 		sum := 0.0
@@ -49,7 +51,8 @@ func TestPredictionByLandmarksAndTrees(t *testing.T) {
 	}
 	groupOf := []int{2, 0, 1} // of each cluster
 	m := &model.Model{
-		Distortion: metric.SquaredEuclidean, K: k, D: k, Metric: metric.NewIdentity(k), Centroids: slices.Repeat([]float64{-1. / k}, k*k),
+		Distortion: metric.SquaredEuclidean, K: k, D: k, Metric: metric.NewIdentity(k),
+		Centroids: slices.Repeat([]float64{-1. / k}, k*k),
 		Landmarks: &model.Landmarks{Points: known, Projection: projection, Centered: true,
 			Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, Rho: rho, Grid: -40, Columns: columns}},
 		Forest: &model.Forest{Trees: trees, Weight: 0.7},
@@ -63,7 +66,8 @@ func TestPredictionByLandmarksAndTrees(t *testing.T) {
 	}
 	shares := make([]float64, k)
 	for i := range fresh.N {
-		x, scores := fresh.Row(i), make([]float64, k) // of the groups
+		x := fresh.Row(i)
+		scores := make([]float64, k) // of the groups
 		trees.Score(x, shares)
 		for g, share := range shares {
 			scores[g] = 0.7 * (share - 1./k)
@@ -81,7 +85,8 @@ func TestPredictionByLandmarksAndTrees(t *testing.T) {
 		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scores[groupOf[b]], scores[groupOf[a]]) })
 		margin := 2 * (scores[groupOf[order[0]]] - scores[groupOf[order[1]]])
 		if margin > 1e-5 && int(got.Labels[i]) != order[0] || math.Abs(got.Rows.Margin[i]-margin) > 1e-5 {
-			t.Errorf("row %d is in cluster %d by a margin of %v; want %v by %v", i, got.Labels[i], got.Rows.Margin[i], order[0], margin)
+			t.Errorf("row %d is in cluster %d by a margin of %v; want %v by %v", i, got.Labels[i], got.Rows.Margin[i],
+				order[0], margin)
 		}
 	}
 }

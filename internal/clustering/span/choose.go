@@ -56,11 +56,14 @@ type chooser struct {
 // Choose chooses coordinates by the pairs and labels all points by them.
 func Choose(ctx context.Context, p *Problem) (*Answer, error) {
 	threads := parallel.Threads(ctx)
-	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), threads: threads, pool: parallel.NewPool(threads)}
+	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), threads: threads,
+		pool: parallel.NewPool(threads)}
 	c.quick, c.links = p.Quick, c.newLinks(p.Pairs)
-	plain := newTrial(clustering.CutUnconstrained, p.K, c.losses(c.unconstrained(), choose.All[int](len(c.all))), c.links)
+	plain := newTrial(clustering.CutUnconstrained, p.K, c.losses(c.unconstrained(), choose.All[int](len(c.all))),
+		c.links)
 	plain.fit = func(int) *mat.Dense { return c.unconstrained() }
-	trials, best := []*trial{plain}, plain
+	trials := []*trial{plain}
+	best := plain
 	if c.canCompare() {
 		c.folds = newFolds(c.links, c.n, p.Random)
 		others, err := c.candidates(ctx, plain)
@@ -72,7 +75,9 @@ func Choose(ctx context.Context, p *Problem) (*Answer, error) {
 	for range len(c.folds) + 1 {
 		c.seeds = append(c.seeds, p.Random.Uint64())
 	}
-	finalists := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return t != plain && !t.beats(plain, c.links) })
+	finalists := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool {
+		return t != plain && !t.beats(plain, c.links)
+	})
 	if len(finalists) > 1 {
 		if err := c.compare(ctx, finalists); err != nil {
 			return nil, err
@@ -140,7 +145,8 @@ func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
 	}
 	err = c.pool.Run(ctx, c.threads, len(c.folds)*len(widths), func(task int) error {
 		fold, width := task%len(c.folds), task/len(c.folds)
-		p, held := c.newPencil(widths[width], matrices[fold]), c.folds[fold].held
+		p := c.newPencil(widths[width], matrices[fold])
+		held := c.folds[fold].held
 		for at, theta := range thetas {
 			missed := clustering.Ones(len(held)) // if theta is not usable
 			if f := p.factors(theta); f != nil {
@@ -209,7 +215,8 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 	c.half() // compute it before threads share it
 	completion := c.newCompletion(c.links, width)
 	completion.cacheKernels(c.folds)
-	heldOut, fits := make([]float64, len(c.all)), make([]*mat.Dense, len(c.folds))
+	heldOut := make([]float64, len(c.all))
+	fits := make([]*mat.Dense, len(c.folds))
 	err = c.pool.Run(ctx, c.threads, len(c.folds), func(fold int) error {
 		held := c.folds[fold].held
 		fits[fold] = completion.factors(rho, c.folds[fold].known)
@@ -220,7 +227,8 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 		return nil, err
 	}
 	t := newTrial(clustering.CutCompletion, width, heldOut, c.links)
-	t.Rho, t.fit = &rho, func(fold int) *mat.Dense {
+	t.Rho = &rho
+	t.fit = func(fold int) *mat.Dense {
 		if fold != allLinks {
 			return fits[fold]
 		}
@@ -244,7 +252,8 @@ func (c *chooser) paperTrial(ctx context.Context, rule clustering.CutRule, plain
 			return nil, err
 		}
 		if found != nil {
-			scatter(heldOut, c.violations(func(point int) int32 { return found[c.links.points[point]] }, fold.held), fold.held)
+			scatter(heldOut, c.violations(func(point int) int32 { return found[c.links.points[point]] }, fold.held),
+				fold.held)
 		}
 		for _, which := range fold.held {
 			lost += float64(c.all[which].weight * heldOut[which])
@@ -293,7 +302,8 @@ func newFolds(l *links, n int, rng *rand.Rand) []fold {
 		return foldsOfPoints(l, rng)
 	}
 	m := len(l.all)
-	folds, foldOf := make([]fold, min(maxFolds, m)), make([]int, m)
+	folds := make([]fold, min(maxFolds, m))
+	foldOf := make([]int, m)
 	for i, which := range rng.Perm(m) {
 		foldOf[which] = i % len(folds)
 	}
@@ -318,7 +328,8 @@ func (l *links) repeatPoints(n int) bool {
 
 // foldsOfPoints holds out the links of some points, each link once: with its first or its second point in turn.
 func foldsOfPoints(l *links, rng *rand.Rand) []fold {
-	folds, foldOf := make([]fold, min(maxFolds, len(l.points))), make([]int, len(l.points))
+	folds := make([]fold, min(maxFolds, len(l.points)))
+	foldOf := make([]int, len(l.points))
 	for i, point := range rng.Perm(len(l.points)) {
 		foldOf[point] = i % len(folds)
 	}

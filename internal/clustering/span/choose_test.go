@@ -18,7 +18,8 @@ import (
 // suggests, the third one another, `hidden`, with noise.
 func twoSplits(rng *rand.Rand, n int) (vectors [][]float64, costs []float64, seen, hidden []int32) {
 	vectors = make([][]float64, 8)
-	seen, hidden = clusteringtest.RandomLabels(rng, n, 2), clusteringtest.RandomLabels(rng, n, 2)
+	seen = clusteringtest.RandomLabels(rng, n, 2)
+	hidden = clusteringtest.RandomLabels(rng, n, 2)
 	for a := range vectors {
 		vectors[a] = make([]float64, n)
 		for i := range n {
@@ -78,8 +79,10 @@ func TestPairsChoose(t *testing.T) {
 		"cannot-link": {only(constraint.CannotLink, truePairs(rng, hidden, 200)), hidden, false},
 	} {
 		answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: c.pairs})
-		if plain := answer.Chosen.Rule == clustering.CutUnconstrained; plain != c.plain || agreement(answer.Labels, c.truth) < 0.95 {
-			t.Errorf("%s: %v of %v, the labels agree on %.2f", name, answer.Chosen.Rule, answer.Candidates, agreement(answer.Labels, c.truth))
+		if plain := answer.Chosen.Rule == clustering.CutUnconstrained; plain != c.plain ||
+			agreement(answer.Labels, c.truth) < 0.95 {
+			t.Errorf("%s: %v of %v, the labels agree on %.2f", name, answer.Chosen.Rule, answer.Candidates,
+				agreement(answer.Labels, c.truth))
 		}
 		if !c.plain {
 			continue
@@ -97,7 +100,8 @@ func TestPairsChoose(t *testing.T) {
 func TestPairsAgree(t *testing.T) {
 	rng := clusteringtest.NewRand(10)
 	vectors, costs, seen, _ := twoSplits(rng, 300)
-	if answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: truePairs(rng, seen, 100)}); agreement(answer.Labels, seen) < 0.99 {
+	if answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: truePairs(rng, seen, 100)}); agreement(
+		answer.Labels, seen) < 0.99 {
 		t.Errorf("%v, the labels agree on %.3f", answer.Chosen, agreement(answer.Labels, seen))
 	}
 }
@@ -116,7 +120,8 @@ func TestWrongPairs(t *testing.T) {
 	}
 	answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
 	if answer.Chosen.Rule == clustering.CutUnconstrained || agreement(answer.Labels, hidden) < 0.9 {
-		t.Errorf("%v of %v, the labels agree on %.2f", answer.Chosen.Rule, answer.Candidates, agreement(answer.Labels, hidden))
+		t.Errorf("%v of %v, the labels agree on %.2f", answer.Chosen.Rule, answer.Candidates,
+			agreement(answer.Labels, hidden))
 	}
 }
 
@@ -134,7 +139,8 @@ func TestWhatTheAnswerDependsOn(t *testing.T) {
 	alone := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
 	runtime.GOMAXPROCS(before)
 	for _, other := range []*Answer{again, alone} {
-		if !slices.Equal(first.Labels, other.Labels) || !slices.Equal(first.Embedding.Values, other.Embedding.Values) || first.Chosen.Loss != other.Chosen.Loss {
+		if !slices.Equal(first.Labels, other.Labels) || !slices.Equal(first.Embedding.Values, other.Embedding.Values) ||
+			first.Chosen.Loss != other.Chosen.Loss {
 			t.Error("the answer depends on the number of threads")
 		}
 	}
@@ -157,14 +163,16 @@ func TestWhatTheAnswerDependsOn(t *testing.T) {
 		back[i] = other.Labels[order[i]]
 	}
 	if other.Chosen.Rule != first.Chosen.Rule || agreement(first.Labels, back) < 1 {
-		t.Errorf("%v instead of %v, the labels agree on %.3f", other.Chosen, first.Chosen, agreement(first.Labels, back))
+		t.Errorf("%v instead of %v, the labels agree on %.3f", other.Chosen, first.Chosen,
+			agreement(first.Labels, back))
 	}
 	near(t, "the loss", other.Chosen.Loss, first.Chosen.Loss, 1e-6)
 	heavy := slices.Clone(pairs)
 	for at := range heavy {
 		heavy[at].Weight = 3
 	}
-	if other = chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: heavy}); other.Chosen.Rule != first.Chosen.Rule {
+	if other = chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: heavy}); other.Chosen.Rule !=
+		first.Chosen.Rule {
 		t.Errorf("%v instead of %v", other.Chosen, first.Chosen)
 	}
 	near(t, "the loss", other.Chosen.Loss, first.Chosen.Loss, 1e-9)
@@ -186,7 +194,8 @@ func TestPaperTakesPart(t *testing.T) {
 				}
 				return nil, nil
 			}})
-		if answer.Chosen.Rule != knows || !slices.Equal(answer.Labels, truth) || answer.Embedding != nil || *answer.Chosen.Violated != 0 || asked != len(pairs) {
+		if answer.Chosen.Rule != knows || !slices.Equal(answer.Labels, truth) || answer.Embedding != nil ||
+			*answer.Chosen.Violated != 0 || asked != len(pairs) {
 			t.Errorf("%v of %v, with %d pairs in the end", answer.Chosen.Rule, answer.Candidates, asked)
 		}
 		for _, c := range answer.Candidates {
@@ -201,7 +210,8 @@ func TestPaperTakesPart(t *testing.T) {
 func TestPaperIsAskedWhileItCanWin(t *testing.T) {
 	rng := clusteringtest.NewRand(16)
 	vectors, costs, seen, _ := twoSplits(rng, 200)
-	pairs, calls := truePairs(rng, seen, 60), 0 // as the cheapest cut has them
+	pairs := truePairs(rng, seen, 60)
+	calls := 0 // as the cheapest cut has them
 	answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs,
 		Paper: func(context.Context, clustering.CutRule, []constraint.Pair) ([]int32, error) {
 			calls++
@@ -220,7 +230,8 @@ func TestPaperWithoutHeldOutLinks(t *testing.T) {
 		Paper: func(context.Context, clustering.CutRule, []constraint.Pair) ([]int32, error) { return nil, nil }}
 	c := &chooser{Problem: p, basis: newBasis(vectors, costs, p.K), folds: []fold{{}}}
 	c.links = c.newLinks(p.Pairs)
-	found, err := c.paperTrial(t.Context(), clustering.CutPaper, newTrial(clustering.CutUnconstrained, 2, make([]float64, 60), c.links))
+	found, err := c.paperTrial(t.Context(), clustering.CutPaper, newTrial(clustering.CutUnconstrained, 2,
+		make([]float64, 60), c.links))
 	if err != nil || found.Loss != 1 {
 		t.Errorf("the loss is %v, %v", found.Loss, err)
 	}
@@ -274,7 +285,8 @@ func TestSampleHasTheConstrainedPoints(t *testing.T) {
 	vectors, costs, _, hidden := twoSplits(rng, n)
 	pairs := truePairs(rng, hidden, 100)
 	answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
-	if len(answer.Labels) != n || answer.Chosen.Rule == clustering.CutUnconstrained || agreement(answer.Labels, hidden) < 0.95 {
+	if len(answer.Labels) != n || answer.Chosen.Rule == clustering.CutUnconstrained ||
+		agreement(answer.Labels, hidden) < 0.95 {
 		t.Errorf("%v, the labels agree on %.3f", answer.Chosen, agreement(answer.Labels, hidden))
 	}
 	b := newBasis(vectors, costs, 2)

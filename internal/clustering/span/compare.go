@@ -59,7 +59,8 @@ func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64
 	if f == nil {
 		return clustering.Ones(len(held)), nil
 	}
-	r := rounding{k: c.K, starts: 3, improved: 1, improveIterations: 10, startIterations: c.Iterations, seed: c.seeds[fold], threads: 1}
+	r := rounding{k: c.K, starts: 3, improved: 1, improveIterations: 10, startIterations: c.Iterations,
+		seed: c.seeds[fold], threads: 1}
 	pairs := choose.At(c.Pairs, known)
 	for i := range pairs {
 		pairs[i].I, pairs[i].J = c.place(pairs[i].I), c.place(pairs[i].J)
@@ -124,8 +125,9 @@ func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answ
 	}
 	answer.Embedding = coordinates(c.vectors, f)
 	r := rounding{
-		k: c.K, starts: cmp.Or(c.Starts, embedding.DefaultRestarts), improved: 2, improveIterations: 30, startIterations: c.Iterations,
-		seed: c.seeds[len(c.seeds)-1], threads: c.threads,
+		k: c.K, starts: cmp.Or(c.Starts, embedding.DefaultRestarts), improved: 2, improveIterations: 30,
+		startIterations: c.Iterations,
+		seed:            c.seeds[len(c.seeds)-1], threads: c.threads,
 	}
 	answer.Labels, answer.Runs, err = r.run(ctx, answer.Embedding, c.Pairs)
 	return err
@@ -164,7 +166,8 @@ func (l *links) mean(values []float64) float64 {
 // because otherwise chance among a hundred fits would decide.
 func (t *trial) beats(other *trial, l *links) bool {
 	m := float64(len(t.losses))
-	sum, differences := 0.0, make([]float64, len(t.losses))
+	sum := 0.0
+	differences := make([]float64, len(t.losses))
 	for i, v := range t.losses {
 		differences[i] = float64(l.all[i].weight * (other.losses[i] - v))
 		sum += differences[i]
@@ -210,7 +213,8 @@ type rounding struct {
 
 // run labels the rows of coordinates. The points of pairs are row numbers. It also returns the final labels of all
 // starts.
-func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []constraint.Pair) (labels []int32, runs []clustering.Labeling, err error) {
+func (r rounding) run(ctx context.Context, rows *clustering.Embedding,
+	pairs []constraint.Pair) (labels []int32, runs []clustering.Labeling, err error) {
 	points, err := dataset.NewPoints(rows.Rows, rows.Columns, rows.Values)
 	if err != nil {
 		return nil, nil, err
@@ -218,7 +222,8 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	var found []*clustering.Result
 	for start := range r.starts {
 		one, err := r.cluster(ctx, points, clustering.Spec{
-			Seed: r.seed + uint64(start), MaxIterations: cmp.Or(r.startIterations, embedding.DefaultIterations), Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
+			Seed: r.seed + uint64(start), MaxIterations: cmp.Or(r.startIterations, embedding.DefaultIterations),
+			Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 		})
 		if err != nil {
 			return nil, nil, err
@@ -255,7 +260,8 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 }
 
 // cluster runs k-means on rows of coordinates.
-func (r rounding) cluster(ctx context.Context, points *dataset.Points, spec clustering.Spec) (*clustering.Result, error) {
+func (r rounding) cluster(ctx context.Context, points *dataset.Points,
+	spec clustering.Spec) (*clustering.Result, error) {
 	spec.K = r.k
 	return kmeans.Solve(ctx, points, spec, r.threads)
 }

@@ -36,7 +36,8 @@ type completion struct {
 
 // newCompletion returns the problem (2) within the first width vectors, without the kernels; see cacheKernels.
 func (b *basis) newCompletion(l *links, width int) *completion {
-	c := &completion{basis: b, links: l, width: width, damping: make([]float64, width), damped: make([][]float64, width)}
+	c := &completion{basis: b, links: l, width: width, damping: make([]float64, width),
+		damped: make([][]float64, width)}
 	unit := elementary.Log(1 - b.costs[b.k-1])
 	for a := range c.damping {
 		times := elementary.Log(1-b.costs[a]) / unit
@@ -125,7 +126,8 @@ func (c *completion) kernels(subset []int) (matrix *mat.SymDense, b, roots []flo
 
 // sides returns W^1/2 b of some links and the diagonal of W^1/2.
 func (c *completion) sides(subset []int) (b, roots []float64) {
-	b, roots = make([]float64, len(subset)), make([]float64, len(subset))
+	b = make([]float64, len(subset))
+	roots = make([]float64, len(subset))
 	for e, which := range subset {
 		roots[e] = math.Sqrt(c.all[which].weight)
 		b[e] = float64(roots[e] * c.residual(c.all[which]))
@@ -145,7 +147,8 @@ func (c *completion) cacheKernels(folds []fold) {
 func (c *completion) kernelMatrix(subset []int, roots []float64) *mat.SymDense {
 	m := len(subset)
 	matrix := eigen.NewSymmetric(m)
-	i, j := c.ends(subset, firstEnd), c.ends(subset, secondEnd)
+	i := c.ends(subset, firstEnd)
+	j := c.ends(subset, secondEnd)
 	innerProducts := byRows
 	if c.quick {
 		innerProducts = byColumns
@@ -153,11 +156,14 @@ func (c *completion) kernelMatrix(subset []int, roots []float64) *mat.SymDense {
 	const linksAtOnce = 64 // limits memory
 	for from := 0; from < m; from += linksAtOnce {
 		to := min(from+linksAtOnce, m)
-		first, second := innerProducts(i, i, from, to), innerProducts(j, j, from, to)
-		across, back := innerProducts(i, j, from, to), innerProducts(j, i, from, to)
+		first := innerProducts(i, i, from, to)
+		second := innerProducts(j, j, from, to)
+		across := innerProducts(i, j, from, to)
+		back := innerProducts(j, i, from, to)
 		for e := from; e < to; e++ {
 			for f := e; f < m; f++ {
-				v := (float64(first[e-from][f-from]*second[e-from][f-from]) + float64(across[e-from][f-from]*back[e-from][f-from])) / 2
+				v := (float64(first[e-from][f-from]*second[e-from][f-from]) +
+					float64(across[e-from][f-from]*back[e-from][f-from])) / 2
 				matrix.SetSym(e, f, float64(float64(roots[e]*v)*roots[f]))
 			}
 		}
@@ -188,7 +194,8 @@ func rowsOf(columns [][]float64, from, to int) [][]float64 {
 
 // byColumns computes byRows up to rounding, by summing columns. It takes a tenth of the time, because rows are short.
 func byColumns(x, y [][]float64, from, to int) [][]float64 {
-	columns, factors := make([][]float64, len(y)), newFactors(len(x), to-from)
+	columns := make([][]float64, len(y))
+	factors := newFactors(len(x), to-from)
 	for a := range x {
 		columns[a] = y[a][from:]
 		factors.SetRow(a, x[a][from:to])
@@ -237,9 +244,11 @@ func (c *completion) solveByGradients(rho float64, subset []int) *mat.Dense {
 	for at, which := range subset {
 		right[at] = float64(c.all[which].weight * c.residual(c.all[which]))
 	}
-	i, j := c.ends(subset, firstEnd), c.ends(subset, secondEnd)
+	i := c.ends(subset, firstEnd)
+	j := c.ends(subset, secondEnd)
 	rest := spread(i, j, right)
-	x, direction := newFactors(c.width, c.width), mat.DenseCopyOf(rest)
+	x := newFactors(c.width, c.width)
+	direction := mat.DenseCopyOf(rest)
 	square := product(rest, rest)
 	enough := float64(completionTolerance * completionTolerance * square)
 	for range completionIterations {
@@ -278,7 +287,8 @@ func product(x, y *mat.Dense) float64 { return elementary.Dot(x.RawMatrix().Data
 // the lengths l do not matter.
 func (c *completion) factors(rho float64, subset []int) *mat.Dense {
 	const least = 1e-6
-	x, size := c.solve(rho, subset), c.width
+	x := c.solve(rho, subset)
+	size := c.width
 	m := newFactors(size, size)
 	for a := range size {
 		for b := range size {
@@ -351,7 +361,8 @@ func (c *completion) leftOut(subset []int) [][]float64 {
 	}
 	losses := make([][]float64, len(rhos))
 	for i, rho := range rhos {
-		a, d := make([]float64, m), make([]float64, m)
+		a := make([]float64, m)
+		d := make([]float64, m)
 		for v, u := range columns {
 			inverse := 1 / (max(0, values[v]) + rho)
 			part := float64(parts[v] * inverse)
@@ -385,7 +396,8 @@ func (c *completion) features() int { return c.width * (c.width + 1) / 2 }
 func (c *completion) fewLeftOut(subset []int) [][]float64 {
 	m := len(subset)
 	b, roots := c.sides(subset)
-	i, j := c.ends(subset, firstEnd), c.ends(subset, secondEnd)
+	i := c.ends(subset, firstEnd)
+	j := c.ends(subset, secondEnd)
 	var features [][]float64 // by columns
 	for x := range c.width {
 		for y := x; y < c.width; y++ {
@@ -409,7 +421,8 @@ func (c *completion) fewLeftOut(subset []int) [][]float64 {
 	}
 	losses := make([][]float64, len(rhos))
 	for at, rho := range rhos {
-		a, d := append([]float64(nil), b...), clustering.Ones(m) // times rho
+		a := append([]float64(nil), b...)
+		d := clustering.Ones(m) // times rho
 		for v, u := range images {
 			inverse := 1 / (max(0, values[v]) + rho)
 			part := float64(parts[v] * inverse)

@@ -22,7 +22,8 @@ func TestCompletionSolvesLeastSquares(t *testing.T) {
 		c := b.newCompletion(b.newLinks(randomPairs(rng, n, m)), width)
 		for _, rho := range []float64{30, 1, 0.03} {
 			want := leastSquares(c, rho, choose.All[int](m))
-			byLinks, byGradients := c.solveByLinks(rho, choose.All[int](m)), c.solveByGradients(rho, choose.All[int](m))
+			byLinks := c.solveByLinks(rho, choose.All[int](m))
+			byGradients := c.solveByGradients(rho, choose.All[int](m))
 			for a := range width {
 				for d := range width {
 					near(t, "an entry of X by links", byLinks.At(a, d), want.At(a, d), 1e-9)
@@ -42,7 +43,8 @@ func leastSquares(c *completion, rho float64, of []int) *mat.SymDense {
 			places = append(places, place{a, d})
 		}
 	}
-	normal, right := mat.NewDense(len(places), len(places), nil), mat.NewVecDense(len(places), nil)
+	normal := mat.NewDense(len(places), len(places), nil)
+	right := mat.NewVecDense(len(places), nil)
 	for at, p := range places {
 		normal.Set(at, at, rho)
 		if p.a != p.d {
@@ -97,7 +99,8 @@ func TestCompletionCoordinatesAreTheLeadingOnes(t *testing.T) {
 	c := b.newCompletion(b.newLinks(randomPairs(rng, n, 30)), width)
 	all := choose.All[int](30)
 	f := c.factors(rho, all)
-	m, x := mat.NewDense(width, width, nil), c.solve(rho, all)
+	m := mat.NewDense(width, width, nil)
+	x := c.solve(rho, all)
 	for a := range width {
 		for d := range width {
 			m.Set(a, d, c.damping[a]*x.At(a, d)*c.damping[d])
@@ -124,7 +127,9 @@ func TestCompletionCoordinatesAreTheLeadingOnes(t *testing.T) {
 	for i := range n {
 		for j := range n {
 			got := elementary.Dot(e.Values[i*k:(i+1)*k], e.Values[j*k:(j+1)*k])
-			near(t, "an inner product", got, elementary.Dot(want[i], want[j])/math.Sqrt(elementary.Dot(want[i], want[i])*elementary.Dot(want[j], want[j])), 1e-7)
+			near(t, "an inner product", got,
+				elementary.Dot(want[i], want[j])/math.Sqrt(elementary.Dot(want[i], want[i])*elementary.Dot(want[j],
+					want[j])), 1e-7)
 		}
 	}
 }

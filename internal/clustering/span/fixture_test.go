@@ -40,12 +40,14 @@ func randomPairs(rng *rand.Rand, n, m int) []constraint.Pair {
 	seen := map[[2]int32]bool{}
 	var pairs []constraint.Pair
 	for len(pairs) < m {
-		i, j := int32(rng.IntN(n)), int32(rng.IntN(n))
+		i := int32(rng.IntN(n))
+		j := int32(rng.IntN(n))
 		if i >= j || seen[[2]int32{i, j}] {
 			continue
 		}
 		seen[[2]int32{i, j}] = true
-		pairs = append(pairs, constraint.Pair{I: i, J: j, Kind: constraint.Kind(1 + rng.IntN(2)), Weight: 0.5 + rng.Float64()})
+		pairs = append(pairs, constraint.Pair{I: i, J: j, Kind: constraint.Kind(1 + rng.IntN(2)),
+			Weight: 0.5 + rng.Float64()})
 	}
 	return pairs
 }
@@ -103,7 +105,8 @@ func scaledRows(b *basis, width int) *mat.Dense {
 
 func TestSizes(t *testing.T) {
 	for _, c := range []struct{ n, k, m, want int }{
-		{1000, 3, 1, 5}, {1000, 3, 100, 23}, {1000, 3, 1000, 24}, {1000, 2, 0, 3}, {4, 3, 50, 4}, {3, 3, 50, 3}, {2_000_000, 3, 1000, 12},
+		{1000, 3, 1, 5}, {1000, 3, 100, 23}, {1000, 3, 1000, 24}, {1000, 2, 0, 3}, {4, 3, 50, 4}, {3, 3, 50, 3},
+		{2_000_000, 3, 1000, 12},
 	} {
 		if got := Size(c.n, c.k, c.m); got != c.want {
 			t.Errorf("%d pairs of %d points choose %d coordinates from %d vectors, not %d", c.m, c.n, c.k, got, c.want)
@@ -113,7 +116,8 @@ func TestSizes(t *testing.T) {
 	for _, c := range []struct {
 		k, r int
 		want []int
-	}{{2, 16, []int{3, 4, 8, 16}}, {3, 5, []int{4, 5}}, {1, 2, []int{2}}, {3, 24, []int{4, 6, 12, 24}}, {4, 4, []int{4}}} {
+	}{{2, 16, []int{3, 4, 8, 16}}, {3, 5, []int{4, 5}}, {1, 2, []int{2}}, {3, 24, []int{4, 6, 12, 24}},
+		{4, 4, []int{4}}} {
 		if got := randomBasis(rng, 40, c.k, c.r).widths(); !slices.Equal(got, c.want) {
 			t.Errorf("the widths of %d vectors for %d coordinates are %d, not %d", c.r, c.k, got, c.want)
 		}

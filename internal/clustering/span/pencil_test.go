@@ -16,10 +16,12 @@ import (
 func TestPairMatrixIsThatOfAllPoints(t *testing.T) {
 	const n, k, r = 30, 3, 9
 	rng := clusteringtest.NewRand(2)
-	b, pairs := randomBasis(rng, n, k, r), randomPairs(rng, n, 25)
+	b := randomBasis(rng, n, k, r)
+	pairs := randomPairs(rng, n, 25)
 	l := b.newLinks(pairs)
 	g := b.pairMatrix(l, choose.All[int](len(pairs)))
-	q, mean := mat.NewDense(n, n, nil), 0.0
+	q := mat.NewDense(n, n, nil)
+	mean := 0.0
 	for _, p := range pairs {
 		mean += p.Weight / float64(len(pairs))
 	}
@@ -45,7 +47,8 @@ func TestPairMatrixIsThatOfAllPoints(t *testing.T) {
 func TestPencilHasTheLargestEigenvectors(t *testing.T) {
 	const n, k, r = 40, 4, 12
 	rng := clusteringtest.NewRand(3)
-	b, pairs := randomBasis(rng, n, k, r), randomPairs(rng, n, 60)
+	b := randomBasis(rng, n, k, r)
+	pairs := randomPairs(rng, n, 60)
 	l := b.newLinks(pairs)
 	g := b.pairMatrix(l, choose.All[int](len(pairs)))
 	for _, width := range b.widths() {

@@ -136,11 +136,13 @@ func (b *basis) newLinks(pairs []constraint.Pair) *links {
 		l.all = append(l.all, link{i, j, p.Kind == constraint.MustLink, p.Weight / mean})
 	}
 	for _, point := range l.points {
-		row, scaled := make([]float64, len(b.vectors)), make([]float64, len(b.vectors))
+		row := make([]float64, len(b.vectors))
+		scaled := make([]float64, len(b.vectors))
 		for a, v := range b.vectors {
 			row[a], scaled[a] = v[point], v[point]/b.lengths[point]
 		}
-		l.rows, l.scaled = append(l.rows, row), append(l.scaled, scaled)
+		l.rows = append(l.rows, row)
+		l.scaled = append(l.scaled, scaled)
 	}
 	return l
 }

@@ -144,14 +144,18 @@ func (p *Problem) givenBeliefs() (*beliefs, error) {
 	seen := make(map[[2]int32]bool, len(p.options.Beliefs))
 	for at, b := range p.options.Beliefs {
 		if b.I < 0 || b.J < 0 || int(max(b.I, b.J)) >= p.n {
-			return nil, fault.Invalid("INDEX_OUT_OF_RANGE", "belief %d is about %d and %d; rows are 0..%d", at, b.I, b.J, p.n-1).OnField(field)
+			return nil, fault.Invalid("INDEX_OUT_OF_RANGE", "belief %d is about %d and %d; rows are 0..%d", at, b.I,
+				b.J, p.n-1).OnField(field)
 		}
 		if math.IsNaN(b.Value) || math.IsInf(b.Value, 0) {
-			return nil, fault.Invalid("BAD_BELIEF", "belief %d about %d and %d is %v; beliefs are finite numbers", at, b.I, b.J, b.Value).OnField(field)
+			return nil, fault.Invalid("BAD_BELIEF", "belief %d about %d and %d is %v; beliefs are finite numbers", at,
+				b.I, b.J, b.Value).OnField(field)
 		}
 		key := [2]int32{min(b.I, b.J), max(b.I, b.J)}
 		if seen[key] {
-			return nil, fault.Invalid("REPEATED_BELIEF", "the pair %d, %d has two beliefs; give each unordered pair once", b.I, b.J).OnField(field)
+			return nil,
+				fault.Invalid("REPEATED_BELIEF", "the pair %d, %d has two beliefs; give each unordered pair once", b.I,
+					b.J).OnField(field)
 		}
 		seen[key] = true
 	}

@@ -18,7 +18,8 @@ import (
 func TestBeliefsOfLabelsAreAMatrix(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 2))
 	for range 50 {
-		n, k := 3+rng.IntN(12), 2+rng.IntN(3)
+		n := 3 + rng.IntN(12)
+		k := 2 + rng.IntN(3)
 		var seeds []constraint.Seed
 		for i := range n {
 			switch rng.IntN(3) {
@@ -26,12 +27,15 @@ func TestBeliefsOfLabelsAreAMatrix(t *testing.T) {
 				seeds = append(seeds, constraint.Seed{Index: int32(i), Label: int32(rng.IntN(k))})
 			case 1:
 				for label := range k {
-					seeds = append(seeds, constraint.Seed{Index: int32(i), Label: int32(label), Probability: 0.1 + rng.Float64()*0.9})
+					seeds = append(seeds, constraint.Seed{Index: int32(i), Label: int32(label),
+						Probability: 0.1 + rng.Float64()*0.9})
 				}
 			}
 		}
-		pairs := []constraint.Belief{{I: 0, J: int32(n - 1), Value: -0.5}, {I: int32(n - 1), J: 0, Value: 0.75}, {I: 1, J: 1, Value: 2}}
-		none, some := newSeedBeliefs(clustering.Spec{K: k}), newSeedBeliefs(clustering.Spec{
+		pairs := []constraint.Belief{{I: 0, J: int32(n - 1), Value: -0.5}, {I: int32(n - 1), J: 0, Value: 0.75},
+			{I: 1, J: 1, Value: 2}}
+		none := newSeedBeliefs(clustering.Spec{K: k})
+		some := newSeedBeliefs(clustering.Spec{
 			K: k, Supervision: clustering.Supervision{Seeds: seeds},
 		})
 		for _, c := range []struct {
@@ -63,7 +67,9 @@ func TestBeliefsOfLabelsAreAMatrix(t *testing.T) {
 
 func checkBeliefs(t *testing.T, q *beliefs, n int, rng *rand.Rand) {
 	t.Helper()
-	x, scale, want := make([]float64, n), make([]float64, n), make([]float64, n)
+	x := make([]float64, n)
+	scale := make([]float64, n)
+	want := make([]float64, n)
 	for i := range n {
 		x[i], scale[i] = rng.NormFloat64(), 0.5+rng.Float64()
 	}
@@ -176,13 +182,16 @@ func TestCutsByChanceAreReported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == "CUTS_BY_CHANCE" })
+		told := slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool {
+			return n.Code == "CUTS_BY_CHANCE"
+		})
 		scores, err := evaluate.Compare(result.Labels, truth, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if told != c.byChance || c.byChance == (scores.ARI > 0.9) {
-			t.Errorf("told of chance: %t, ARI %.2f, costs %g of %g", told, scores.ARI, result.Spectral.Eigen.Costs, result.Spectral.Eigen.Volume)
+			t.Errorf("told of chance: %t, ARI %.2f, costs %g of %g", told, scores.ARI, result.Spectral.Eigen.Costs,
+				result.Spectral.Eigen.Volume)
 		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 // beliefs or as another graph, has no pairs to hold out; it uses the rule of the paper.
 func (p *Problem) choosesByPairs() bool {
 	o := p.options
-	return o.Algorithm == Constrained && o.BetaRule == BetaAuto && o.Discretization == DiscretizePlain && len(o.Beliefs) == 0 && !o.Transfer
+	return o.Algorithm == Constrained && o.BetaRule == BetaAuto && o.Discretization == DiscretizePlain &&
+		len(o.Beliefs) == 0 && !o.Transfer
 }
 
 // size returns how many eigenvectors pairs choose from.
@@ -76,14 +77,17 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 		}
 	}
 	if len(answer.Candidates) == 1 {
-		m.setup.Warn(m.o, "NOTHING_HELD_OUT", "fewer than two constraints, or only must-links, cannot show how constraints should be used: "+
-			"the eigenvectors ignore them, and labels that violate them are only penalized")
+		m.setup.Warn(m.o, "NOTHING_HELD_OUT",
+			"fewer than two constraints, or only must-links, cannot show how constraints should be used: "+
+				"the eigenvectors ignore them, and labels that violate them are only penalized")
 	}
 	report, width := result.Spectral.Eigen, answer.Chosen.Width
 	if width > 0 {
-		report.Eigenvalues, report.Costs, report.Residuals = report.Eigenvalues[:width], report.Costs[:width], report.Residuals[:width]
+		report.Eigenvalues, report.Costs, report.Residuals = report.Eigenvalues[:width], report.Costs[:width],
+			report.Residuals[:width]
 	}
-	report.Products, report.Chosen, report.Width, report.Candidates = products, answer.Chosen.Rule, width, answer.Candidates
+	report.Products, report.Chosen, report.Width, report.Candidates = products, answer.Chosen.Rule, width,
+		answer.Candidates
 	return nil
 }
 
@@ -116,24 +120,29 @@ func (m *method) lowest(ctx context.Context, count int) (eigen.Eigenpairs, error
 	for i := range trivial {
 		trivial[i] = math.Sqrt(m.degrees[m.kept.Row(i)]) / math.Sqrt(m.volume)
 	}
-	all := eigen.Eigenpairs{Values: []float64{1}, Vectors: [][]float64{trivial}, Residuals: []float64{0}, Converged: true}
+	all := eigen.Eigenpairs{Values: []float64{1}, Vectors: [][]float64{trivial}, Residuals: []float64{0},
+		Converged: true}
 	if count == 1 {
 		return all, nil
 	}
 	found, err := m.shareEigenpairs(nil, count-1, func() (eigen.Eigenpairs, error) {
-		k, options := m.maxClusters(), m.solverOptions()
+		k := m.maxClusters()
+		options := m.solverOptions()
 		most := max(count, span.Size(m.rows(), k, len(m.keptPairs())))
 		options.Rough, options.Scale = max(0, most-k), 1 // the eigenvalue of D^1/2 1
-		return eigen.Largest(ctx, embedding.Without{Operator: m.affinity(), Vector: trivial}, most-1, m.Random(clustering.StreamEigen), options)
+		return eigen.Largest(ctx, embedding.Without{Operator: m.affinity(), Vector: trivial}, most-1,
+			m.Random(clustering.StreamEigen), options)
 	})
-	found.Values, found.Vectors = append(all.Values, found.Values...), append(all.Vectors, found.Vectors...)
+	found.Values = append(all.Values, found.Values...)
+	found.Vectors = append(all.Vectors, found.Vectors...)
 	found.Residuals = append(all.Residuals, found.Residuals...)
 	return found, err
 }
 
 // byPaper runs constrained spectral clustering with some of the pairs by a rule of the paper. It returns nil if they
 // allow no cut, or the graph has too many components.
-func (m *method) byPaper(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) (*clustering.Result, error) {
+func (m *method) byPaper(ctx context.Context, rule clustering.CutRule,
+	pairs []constraint.Pair) (*clustering.Result, error) {
 	if len(pairs) == 0 {
 		return nil, nil
 	}

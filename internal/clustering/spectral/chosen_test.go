@@ -19,8 +19,10 @@ import (
 // inside of a row are more than those inside of a column, so that the rows are the cheapest cut.
 func grid(t *testing.T, seed uint64, rows, columns, each int) (g *dataset.Graph, row, column []int32) {
 	t.Helper()
-	n, rng := rows*columns*each, clusteringtest.NewRand(seed)
-	row, column = make([]int32, n), make([]int32, n)
+	n := rows * columns * each
+	rng := clusteringtest.NewRand(seed)
+	row = make([]int32, n)
+	column = make([]int32, n)
 	var edges []dataset.Edge
 	for i := range n {
 		row[i], column[i] = int32(i%rows), int32(i/rows%columns)
@@ -49,7 +51,8 @@ func told(seed uint64, truth []int32, m int) []constraint.Constraint {
 	rng := clusteringtest.NewRand(seed)
 	var list []constraint.Constraint
 	for len(list) < m {
-		i, j := int32(rng.IntN(len(truth))), int32(rng.IntN(len(truth)))
+		i := int32(rng.IntN(len(truth)))
+		j := int32(rng.IntN(len(truth)))
 		switch {
 		case i == j:
 		case truth[i] == truth[j]:
@@ -97,9 +100,11 @@ func TestConstraintsChooseTheCut(t *testing.T) {
 				Algorithm: &Options{Algorithm: Constrained},
 			})
 			if got := ari(t, result.Labels, truth); got < 0.9 {
-				t.Errorf("%s, one of %d wrong: ARI %.2f by %v of %+v", name, wrong, got, result.Spectral.Eigen.Chosen, result.Spectral.Eigen.Candidates)
+				t.Errorf("%s, one of %d wrong: ARI %.2f by %v of %+v", name, wrong, got, result.Spectral.Eigen.Chosen,
+					result.Spectral.Eigen.Candidates)
 			}
-			if result.Spectral.Eigen.Beta != nil || result.Spectral.Eigen.Width == 0 && result.Spectral.Eigen.Chosen < clustering.CutPaper {
+			if result.Spectral.Eigen.Beta != nil ||
+				result.Spectral.Eigen.Width == 0 && result.Spectral.Eigen.Chosen < clustering.CutPaper {
 				t.Errorf("%s: the report is %+v", name, result.Spectral.Eigen)
 			}
 		}
@@ -111,7 +116,8 @@ func TestConstraintsChooseTheCut(t *testing.T) {
 	if got := solve(t, g, clustering.Spec{
 		K: 3, Supervision: clustering.Supervision{Seeds: seeds}, Algorithm: &Options{Algorithm: Constrained},
 	}); ari(t, got.Labels, column) < 0.9 {
-		t.Errorf("seeds: ARI %.2f by %v of %+v", ari(t, got.Labels, column), got.Spectral.Eigen.Chosen, got.Spectral.Eigen.Candidates)
+		t.Errorf("seeds: ARI %.2f by %v of %+v", ari(t, got.Labels, column), got.Spectral.Eigen.Chosen,
+			got.Spectral.Eigen.Candidates)
 	}
 }
 
@@ -119,10 +125,15 @@ func TestConstraintsChooseTheCut(t *testing.T) {
 func TestFallbackIsSpectral(t *testing.T) {
 	const k = 4
 	g := clusteringtest.RandomGraph(t, clusteringtest.NewRand(7), 160, k)
-	plain := solve(t, g, clustering.Spec{K: k, Algorithm: &Options{Algorithm: Spectral, Eigenvectors: Eigenvectors{Tolerance: 1e-11}}})
-	result := solve(t, g, clustering.Spec{K: k, Supervision: clustering.Supervision{Constraints: told(3, clusteringtest.RandomLabels(clusteringtest.NewRand(8), 160, k), 30)},
-		Algorithm: &Options{Algorithm: Constrained, Eigenvectors: Eigenvectors{Tolerance: 1e-11}}})
-	if result.Spectral.Eigen.Chosen != clustering.CutUnconstrained || result.Spectral.Eigen.Width != k || len(result.Spectral.Eigen.Eigenvalues) != k {
+	plain := solve(t, g,
+		clustering.Spec{K: k, Algorithm: &Options{Algorithm: Spectral, Eigenvectors: Eigenvectors{Tolerance: 1e-11}}})
+	result := solve(t, g,
+		clustering.Spec{K: k,
+			Supervision: clustering.Supervision{
+				Constraints: told(3, clusteringtest.RandomLabels(clusteringtest.NewRand(8), 160, k), 30)},
+			Algorithm: &Options{Algorithm: Constrained, Eigenvectors: Eigenvectors{Tolerance: 1e-11}}})
+	if result.Spectral.Eigen.Chosen != clustering.CutUnconstrained || result.Spectral.Eigen.Width != k ||
+		len(result.Spectral.Eigen.Eigenvalues) != k {
 		t.Fatalf("random constraints chose %+v", result.Spectral.Eigen)
 	}
 	inner := func(e *clustering.Embedding, i, j int) (sum float64) {
@@ -133,14 +144,17 @@ func TestFallbackIsSpectral(t *testing.T) {
 	}
 	for i := range 160 {
 		for j := range i {
-			if got, want := inner(result.Spectral.Embedding, i, j), inner(plain.Spectral.Embedding, i, j); math.Abs(got-want) > 1e-6 {
-				t.Fatalf("the coordinates of %d and %d have the inner product %g, those of spectral %g", i, j, got, want)
+			if got, want := inner(result.Spectral.Embedding, i, j), inner(plain.Spectral.Embedding, i,
+				j); math.Abs(got-want) > 1e-6 {
+				t.Fatalf("the coordinates of %d and %d have the inner product %g, those of spectral %g",
+					i, j, got, want)
 			}
 		}
 	}
 	for c := range k {
 		if math.Abs(result.Spectral.Eigen.Eigenvalues[c]-plain.Spectral.Eigen.Eigenvalues[c]) > 1e-9 {
-			t.Errorf("eigenvalue %d is %g, that of spectral %g", c, result.Spectral.Eigen.Eigenvalues[c], plain.Spectral.Eigen.Eigenvalues[c])
+			t.Errorf("eigenvalue %d is %g, that of spectral %g", c, result.Spectral.Eigen.Eigenvalues[c],
+				plain.Spectral.Eigen.Eigenvalues[c])
 		}
 	}
 }
@@ -155,7 +169,8 @@ func TestVerticesMayBeRenumbered(t *testing.T) {
 		neighbors, weights := g.Row(i)
 		for at, j := range neighbors {
 			if int(j) > i {
-				edges = append(edges, dataset.Edge{Source: int32(order[i]), Target: int32(order[j]), Weight: weights[at]})
+				edges = append(edges, dataset.Edge{Source: int32(order[i]), Target: int32(order[j]),
+					Weight: weights[at]})
 			}
 		}
 	}
@@ -199,10 +214,13 @@ func TestOddConstraints(t *testing.T) {
 		links  []constraint.Constraint
 		notice string
 	}{
-		"one must-link": {[]constraint.Constraint{pair}, "NOTHING_HELD_OUT"}, "one cannot-link": {cannots[:1], "NOTHING_HELD_OUT"},
-		"must-links": {musts, "NOTHING_HELD_OUT"}, "cannot-links": {cannots, ""}, "two": {told(1, row, 2), ""}, "four": {told(1, row, 4), ""},
+		"one must-link":   {[]constraint.Constraint{pair}, "NOTHING_HELD_OUT"},
+		"one cannot-link": {cannots[:1], "NOTHING_HELD_OUT"},
+		"must-links":      {musts, "NOTHING_HELD_OUT"}, "cannot-links": {cannots, ""}, "two": {told(1, row, 2), ""},
+		"four":           {told(1, row, 4), ""},
 		"contradictions": {contradicted, "CONFLICTING_CONSTRAINTS"},
-		"weights":        {[]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink, Weight: 1e150, Weighted: true}, {I: 0, J: 3, Kind: constraint.CannotLink, Weight: 1e-150, Weighted: true}}, ""},
+		"weights": {[]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink, Weight: 1e150,
+			Weighted: true}, {I: 0, J: 3, Kind: constraint.CannotLink, Weight: 1e-150, Weighted: true}}, ""},
 	} {
 		for _, k := range []int{2, 3, 20, 38, 39, 40} {
 			result := solve(t, g, clustering.Spec{
@@ -212,7 +230,9 @@ func TestOddConstraints(t *testing.T) {
 			if len(result.Labels) != 40 || slices.Min(result.Labels) < 0 || int(slices.Max(result.Labels)) >= k {
 				t.Errorf("%s, k = %d: labels %d", name, k, result.Labels)
 			}
-			if told := slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == c.notice }); told != (c.notice != "") {
+			if told := slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool {
+				return n.Code == c.notice
+			}); told != (c.notice != "") {
 				t.Errorf("%s, k = %d: notices %v", name, k, result.Warnings)
 			}
 		}
@@ -252,7 +272,8 @@ func TestGraphInPieces(t *testing.T) {
 			Algorithm: &Options{Algorithm: Constrained},
 		})
 		if got := ari(t, result.Labels, truth); k <= pieces && got < 0.9 || len(result.Labels) != len(piece) {
-			t.Errorf("k = %d: ARI %.2f by %v of %+v", k, got, result.Spectral.Eigen.Chosen, result.Spectral.Eigen.Candidates)
+			t.Errorf("k = %d: ARI %.2f by %v of %+v", k, got, result.Spectral.Eigen.Chosen,
+				result.Spectral.Eigen.Candidates)
 		}
 	}
 }
@@ -280,12 +301,15 @@ func TestVerticesThatAreLeftOut(t *testing.T) {
 	for at := range links {
 		links[at].I, links[at].J = links[at].I+2, links[at].J+2
 	}
-	links = append(links, clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(1, 3), clusteringtest.MustLink(n+3, n+2))
+	links = append(links, clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(1, 3),
+		clusteringtest.MustLink(n+3, n+2))
 	result := solve(t, g, clustering.Spec{
 		K: 3, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained},
 	})
-	if got := ari(t, result.Labels[2:n+2], column); got < 0.9 || result.Labels[0] != result.Labels[2] || result.Labels[n+3] != result.Labels[n+2] {
-		t.Errorf("ARI %.2f by %v of %+v, labels %d", got, result.Spectral.Eigen.Chosen, result.Spectral.Eigen.Candidates, result.Labels)
+	if got := ari(t, result.Labels[2:n+2], column); got < 0.9 || result.Labels[0] != result.Labels[2] ||
+		result.Labels[n+3] != result.Labels[n+2] {
+		t.Errorf("ARI %.2f by %v of %+v, labels %d", got, result.Spectral.Eigen.Chosen,
+			result.Spectral.Eigen.Candidates, result.Labels)
 	}
 	if result.Spectral.Embedding.Rows != g.N || slices.Max(result.Labels) > 2 || slices.Min(result.Labels) < 0 {
 		t.Errorf("%d rows, labels %d", result.Spectral.Embedding.Rows, result.Labels)
@@ -294,7 +318,9 @@ func TestVerticesThatAreLeftOut(t *testing.T) {
 	for _, c := range []struct {
 		vertices int
 		edges    []dataset.Edge
-	}{{6, nil}, {6, []dataset.Edge{{Source: 4, Target: 5, Weight: 1}}}, {9, []dataset.Edge{{Source: 4, Target: 5, Weight: 1}, {Source: 5, Target: 6, Weight: 1}, {Source: 6, Target: 7, Weight: 1}}}} {
+	}{{6, nil}, {6, []dataset.Edge{{Source: 4, Target: 5, Weight: 1}}},
+		{9, []dataset.Edge{{Source: 4, Target: 5, Weight: 1}, {Source: 5, Target: 6, Weight: 1},
+			{Source: 6, Target: 7, Weight: 1}}}} {
 		g, err := dataset.NewGraph(c.vertices, c.edges)
 		if err != nil {
 			t.Fatal(err)
@@ -326,9 +352,10 @@ func TestStar(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := solve(t, g, clustering.Spec{
-		K:           2,
-		Supervision: clustering.Supervision{Constraints: told(1, clusteringtest.RandomLabels(clusteringtest.NewRand(1), n, 2), 50)},
-		Algorithm:   &Options{Algorithm: Constrained},
+		K: 2,
+		Supervision: clustering.Supervision{
+			Constraints: told(1, clusteringtest.RandomLabels(clusteringtest.NewRand(1), n, 2), 50)},
+		Algorithm: &Options{Algorithm: Constrained},
 	})
 	if len(result.Labels) != n || result.Spectral.Eigen.Products > 100 {
 		t.Errorf("%d products", result.Spectral.Eigen.Products)
@@ -350,7 +377,8 @@ func TestAutoIsThePaperWhereQIsWhole(t *testing.T) {
 		}
 		auto := solve(t, wangGraph(t), spec)
 		o.BetaRule = BetaPaper
-		if paper := solve(t, wangGraph(t), spec); auto.Spectral.Eigen.Beta == nil || *auto.Spectral.Eigen.Beta != *paper.Spectral.Eigen.Beta || auto.Spectral.Eigen.Chosen != 0 {
+		if paper := solve(t, wangGraph(t), spec); auto.Spectral.Eigen.Beta == nil ||
+			*auto.Spectral.Eigen.Beta != *paper.Spectral.Eigen.Beta || auto.Spectral.Eigen.Chosen != 0 {
 			t.Errorf("%s: %+v", name, auto.Spectral.Eigen)
 		}
 	}
@@ -378,7 +406,8 @@ func TestPaperTakesPartAsItIs(t *testing.T) {
 	if _, err := m.Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for rule, beta := range map[clustering.CutRule]BetaRule{clustering.CutPaper: BetaPaper, clustering.CutStrict: BetaStrict} {
+	for rule, beta := range map[clustering.CutRule]BetaRule{clustering.CutPaper: BetaPaper,
+		clustering.CutStrict: BetaStrict} {
 		got, err := m.byPaper(t.Context(), rule, problem.pairs)
 		if err != nil {
 			t.Fatal(err)
@@ -387,7 +416,8 @@ func TestPaperTakesPartAsItIs(t *testing.T) {
 			K: 2, Supervision: clustering.Supervision{Constraints: links},
 			Algorithm: &Options{Algorithm: Constrained, BetaRule: beta},
 		})
-		if !slices.Equal(got.Labels, want.Labels) || *got.Spectral.Eigen.Beta != *want.Spectral.Eigen.Beta || !slices.Equal(got.Spectral.Embedding.Values, want.Spectral.Embedding.Values) {
+		if !slices.Equal(got.Labels, want.Labels) || *got.Spectral.Eigen.Beta != *want.Spectral.Eigen.Beta ||
+			!slices.Equal(got.Spectral.Embedding.Values, want.Spectral.Embedding.Values) {
 			t.Errorf("%v: beta %g, alone %g", rule, *got.Spectral.Eigen.Beta, *want.Spectral.Eigen.Beta)
 		}
 	}
@@ -399,19 +429,24 @@ func TestSeedPairs(t *testing.T) {
 		p := &Problem{spec: clustering.Spec{K: 3, Seed: 1}}
 		var seeds []constraint.SeededPoint
 		for i := range s {
-			seeds = append(seeds, constraint.SeededPoint{Point: int32(2 * i), Labels: []int32{int32(i % 3)}, Chances: []float64{1}})
+			seeds = append(seeds, constraint.SeededPoint{Point: int32(2 * i), Labels: []int32{int32(i % 3)},
+				Chances: []float64{1}})
 		}
-		pairs, seen, links := p.seedPairs(seedBeliefs{seeds, p.spec.K}), map[string]bool{}, map[int32]int{}
+		pairs := p.seedPairs(seedBeliefs{seeds, p.spec.K})
+		seen := map[string]bool{}
+		links := map[int32]int{}
 		for _, pair := range pairs {
 			seen[fmt.Sprint(pair.I, pair.J)] = true
 			links[pair.I]++
 			links[pair.J]++
-			if pair.I >= pair.J || pair.Weight != 1 || (pair.Kind == constraint.MustLink) != (pair.I/2%3 == pair.J/2%3) {
+			if pair.I >= pair.J || pair.Weight != 1 ||
+				(pair.Kind == constraint.MustLink) != (pair.I/2%3 == pair.J/2%3) {
 				t.Fatalf("%d seeds: the pair %+v", s, pair)
 			}
 		}
 		all := s * (s - 1) / 2
-		if len(seen) != len(pairs) || all <= maxSeedPairs && len(pairs) != all || len(pairs) > max(s, maxSeedPairs) || all > maxSeedPairs && len(pairs) < maxSeedPairs*3/4 {
+		if len(seen) != len(pairs) || all <= maxSeedPairs && len(pairs) != all || len(pairs) > max(s, maxSeedPairs) ||
+			all > maxSeedPairs && len(pairs) < maxSeedPairs*3/4 {
 			t.Errorf("%d seeds make %d pairs, %d of them different", s, len(pairs), len(seen))
 		}
 		for point, count := range links {
@@ -422,7 +457,8 @@ func TestSeedPairs(t *testing.T) {
 	}
 	p := &Problem{spec: clustering.Spec{K: 2}}
 	pairs := p.seedPairs(seedBeliefs{k: 2, points: []constraint.SeededPoint{
-		{Point: 1, Labels: []int32{0, 1}, Chances: []float64{0.9, 0.1}}, {Point: 4, Labels: []int32{1}, Chances: []float64{1}},
+		{Point: 1, Labels: []int32{0, 1}, Chances: []float64{0.9, 0.1}},
+		{Point: 4, Labels: []int32{1}, Chances: []float64{1}},
 	}})
 	if len(pairs) != 1 || pairs[0].Kind != constraint.CannotLink || math.Abs(pairs[0].Weight-0.8) > 1e-12 {
 		t.Errorf("a seed that is 0.9 likely of another label makes %+v", pairs)

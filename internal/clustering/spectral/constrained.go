@@ -33,7 +33,8 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	_, pieces := m.components()
 	if limit := max(64, 10*k, min(maxNullVectors, maxNullEntries/m.rows())); pieces > limit {
 		return fault.Invalid("TOO_MANY_COMPONENTS",
-			"the graph has %d connected components; constrained-spectral with this beta takes at most %d; set components to join to connect them", pieces, limit)
+			"the graph has %d connected components; constrained-spectral with this beta takes at most %d; set "+
+				"components to join to connect them", pieces, limit)
 	}
 	eigenvalues, err := m.beliefEigenvalues(ctx)
 	if err != nil {
@@ -49,7 +50,8 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 		count = min(feasible, k-1+extraCuts)
 	}
 	cuts, err := eigen.Constrained(ctx, eigen.CutProblem{
-		Affinity: m.affinity(), Beliefs: m.kept.Restrict(beliefOperator{m}), Ratio: beta / m.volume, Volume: m.volume, Null: m.nullVectors(),
+		Affinity: m.affinity(), Beliefs: m.kept.Restrict(beliefOperator{m}), Ratio: beta / m.volume, Volume: m.volume,
+		Null: m.nullVectors(),
 	}, eigen.Wanted{Cuts: k - 1, Among: count}, m.Random(clustering.StreamEigen), m.solverOptions())
 	if err != nil {
 		return err
@@ -57,9 +59,11 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	if len(cuts.Values) < k-1 {
 		remedy := "give a smaller beta"
 		if pieces > 1 {
-			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, do not count; set components to join to connect them", pieces)
+			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, "+
+				"do not count; set components to join to connect them", pieces)
 		}
-		return fault.Invalid("TOO_FEW_CUTS", "only %d of the %d cuts that %d clusters need were found at beta = %.6g; %s",
+		return fault.Invalid("TOO_FEW_CUTS",
+			"only %d of the %d cuts that %d clusters need were found at beta = %.6g; %s",
 			len(cuts.Values), k-1, k, beta, remedy)
 	}
 	used := k - 1
@@ -93,14 +97,16 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 func (m *method) warnCutsByChance(result *clustering.Result) {
 	const share = 0.75 // of the way from the least possible cut to that of random labels
 	chance := float64(m.spec.K - 1)
-	sizes, why := make([]int, m.spec.K), ""
+	sizes := make([]int, m.spec.K)
+	why := ""
 	for _, c := range result.Labels {
 		sizes[c]++
 	}
 	if empty := slices.Index(sizes, 0); empty >= 0 {
 		why = fmt.Sprintf("cluster %d is empty", empty)
 	} else if result.Objective > m.leastCut+float64(share*(chance-m.leastCut)) {
-		why = fmt.Sprintf("the labels have a normalized cut of %.3g, near that of random ones (%.3g; the data allows %.3g at best)",
+		why = fmt.Sprintf("the labels have a normalized cut of %.3g, near that of random ones (%.3g; the data allows "+
+			"%.3g at best)",
 			result.Objective, chance, m.leastCut)
 	} else {
 		return
@@ -111,7 +117,8 @@ func (m *method) warnCutsByChance(result *clustering.Result) {
 		smaller = 10 * beta
 	}
 	m.setup.Warn(m.o, "CUTS_BY_CHANCE", fmt.Sprintf(
-		"%s: at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more constraints, or a smaller beta, such as %.4g",
+		"%s: at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more "+
+			"constraints, or a smaller beta, such as %.4g",
 		why, beta, smaller))
 }
 
@@ -127,14 +134,16 @@ const (
 )
 
 // discretize computes labels from the relaxed indicators.
-func (m *method) discretize(ctx context.Context, result *clustering.Result, vectors [][]float64, costs []float64) error {
+func (m *method) discretize(ctx context.Context, result *clustering.Result, vectors [][]float64,
+	costs []float64) error {
 	if m.spec.K == 2 {
 		result.Labels = bySign(vectors[0]) // and the embedding has the sign that it chooses
 		result.Spectral.Embedding = embedding.New(vectors, false)
 		return nil
 	}
 	result.Spectral.Embedding = embedding.New(vectors, false)
-	rows, columns := slices.Clone(result.Spectral.Embedding.Values), len(vectors)
+	rows := slices.Clone(result.Spectral.Embedding.Values)
+	columns := len(vectors)
 	for i := range rows {
 		switch m.options.Discretization {
 		case DiscretizeSign: // Wang2014 (15)
@@ -170,14 +179,16 @@ func sign(v float64) float64 {
 // beliefEigenvalues returns the eigenvalues of Qbar, descending: all of them, group by group, or only the largest if a
 // group is too large. Points without beliefs have the eigenvalue 0.
 func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
-	groups, believed := m.beliefs.groups(), 0
+	groups := m.beliefs.groups()
+	believed := 0
 	for at := range groups {
 		groups[at] = slices.DeleteFunc(groups[at], m.kept.Left)
 	}
 	for _, points := range groups {
 		if len(points) > maxExactRows {
 			count, random := min(m.rows(), m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs)
-			found, err := eigen.Largest(snapshot.Within(ctx, "beliefs"), m.kept.Restrict(beliefOperator{m}), count, random, eigen.Options{Tolerance: 1e-6})
+			found, err := eigen.Largest(snapshot.Within(ctx, "beliefs"), m.kept.Restrict(beliefOperator{m}), count,
+				random, eigen.Options{Tolerance: 1e-6})
 			return found.Values, err
 		}
 		believed += len(points)
@@ -253,18 +264,22 @@ func (m *method) chooseBeta(ctx context.Context, eigenvalues []float64) (beta fl
 	}
 	beta = m.betaOf(s)
 	if math.IsNaN(beta) || math.IsInf(beta, 0) {
-		return 0, 0, infeasible("there are too few beliefs for %d clusters: the matrix of beliefs has too few positive eigenvalues", k)
+		return 0, 0,
+			infeasible("there are too few beliefs for %d clusters: the matrix of beliefs has too few positive "+
+				"eigenvalues", k)
 	}
 	if feasible = s.feasible(beta); feasible < k-1 {
 		limit := s.limit(k)
 		usable := fmt.Sprintf("the largest usable beta is just below %.6g", limit)
 		switch {
 		case !(limit > 0):
-			usable = fmt.Sprintf("no beta above 0 is feasible: there are too few beliefs for so many clusters, or more of them say apart than together (largest usable beta %.6g)", limit)
+			usable = fmt.Sprintf("no beta above 0 is feasible: there are too few beliefs for so many clusters, or "+
+				"more of them say apart than together (largest usable beta %.6g)", limit)
 		case beta < s.total && limit > s.total: // the whole graph, which is not a cut, is one of the feasible vectors
 			usable = fmt.Sprintf("a beta from %.6g to just below %.6g would do", s.total, limit)
 		}
-		return 0, 0, infeasible("beta = %.6g leaves %d feasible vectors, but %d clusters need %d; %s", beta, max(0, feasible), k, k-1, usable).With("largest_beta", fmt.Sprint(limit))
+		return 0, 0, infeasible("beta = %.6g leaves %d feasible vectors, but %d clusters need %d; %s", beta,
+			max(0, feasible), k, k-1, usable).With("largest_beta", fmt.Sprint(limit))
 	}
 	return beta, feasible, nil
 }
@@ -280,9 +295,11 @@ func (m *method) betaOf(s *beliefSpectrum) float64 {
 	case m.options.BetaRule == BetaGiven:
 		return m.options.Beta
 	case m.options.BetaRule == BetaStrict:
-		upper, lower := s.at(k-1), s.at(k)
+		upper := s.at(k - 1)
+		lower := s.at(k)
 		if s.total > (upper+lower)/2*s.volume {
-			upper, lower = s.at(k), s.at(k+1)
+			upper = s.at(k)
+			lower = s.at(k + 1)
 		}
 		return (upper + lower) / 2 * s.volume
 	case m.options.Transfer: // so that k are above it: the largest belongs to the whole graph, which is not a cut

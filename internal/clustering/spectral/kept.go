@@ -33,7 +33,8 @@ func (m *method) clusterLargest(ctx context.Context, result *clustering.Result, 
 	if count := min(m.spec.K, op.Rows()); count > 0 {
 		var err error
 		pairs, err = m.shareEigenpairs(m.given.Pairs(), count, func() (eigen.Eigenpairs, error) {
-			return eigen.Largest(ctx, op, min(m.maxClusters(), op.Rows()), m.Random(clustering.StreamEigen), m.solverOptions())
+			return eigen.Largest(ctx, op, min(m.maxClusters(), op.Rows()), m.Random(clustering.StreamEigen),
+				m.solverOptions())
 		})
 		if err != nil {
 			return err

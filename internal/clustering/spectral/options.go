@@ -59,9 +59,11 @@ func NewOptions(r catalog.Request) *Options {
 	o := &Options{
 		Algorithm: catalog.Named(r.Algorithm, Constrained),
 		Objective: matrix.Objective, Function: matrix.Function,
-		Rho: matrix.Rho, Gamma: matrix.Gamma, Coef0: matrix.Coef0, Degree: matrix.Degree, KeepDiagonal: matrix.KeepDiagonal,
+		Rho: matrix.Rho, Gamma: matrix.Gamma, Coef0: matrix.Coef0, Degree: matrix.Degree,
+		KeepDiagonal: matrix.KeepDiagonal,
 		Eigenvectors: Eigenvectors{
-			Tolerance: r.NumberOr("tolerance", 0), KmeansRestarts: int(r.WholeOr("restarts", 0)), KmeansMaxIterations: int(r.WholeOr("max-iterations", 0)),
+			Tolerance: r.NumberOr("tolerance", 0), KmeansRestarts: int(r.WholeOr("restarts", 0)),
+			KmeansMaxIterations: int(r.WholeOr("max-iterations", 0)),
 		},
 		Discretization: catalog.Named(r.Values["discretize"], DiscretizeWeighted),
 		Components:     catalog.Named(r.Values["components"], ComponentsJoin),
@@ -133,9 +135,15 @@ func (o *Options) Validate(_ int, spec clustering.Spec) error {
 	case o.Algorithm != Constrained || len(o.Beliefs)+len(spec.Supervision.Constraints) > 0:
 		return nil
 	case len(spec.Supervision.Seeds) == 0:
-		return fault.Invalid("NO_BELIEFS", "constrained-spectral needs constraints, seeds or beliefs; use spectral if there are none").OnField("spec.supervision.constraints")
-	case !slices.ContainsFunc(spec.Supervision.Seeds, func(s constraint.Seed) bool { return s.Index != spec.Supervision.Seeds[0].Index }):
-		return fault.Invalid("NO_BELIEFS", "all seeds are for point %d; constrained-spectral needs seeds for at least two points", spec.Supervision.Seeds[0].Index).OnField("spec.supervision.seeds")
+		return fault.Invalid("NO_BELIEFS",
+			"constrained-spectral needs constraints, seeds or beliefs; use spectral if there are none").OnField(
+			"spec.supervision.constraints")
+	case !slices.ContainsFunc(spec.Supervision.Seeds, func(s constraint.Seed) bool {
+		return s.Index != spec.Supervision.Seeds[0].Index
+	}):
+		return fault.Invalid("NO_BELIEFS",
+			"all seeds are for point %d; constrained-spectral needs seeds for at least two points",
+			spec.Supervision.Seeds[0].Index).OnField("spec.supervision.seeds")
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ func TestEmbeddingIsClusteredAsAsked(t *testing.T) {
 		if c.restarts == 0 {
 			c.restarts, c.iterations = 10, 300
 		}
-		want := solveRows(t, points, clustering.Spec{K: 6, Seed: 4, Restarts: c.restarts, MaxIterations: c.iterations, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}})
+		want := solveRows(t, points, clustering.Spec{K: 6, Seed: 4, Restarts: c.restarts, MaxIterations: c.iterations,
+			Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}})
 		if !slices.Equal(result.Labels, want.Labels) {
 			t.Errorf("%+v: the labels are not those of k-means", c)
 		}
@@ -53,7 +54,9 @@ func TestEigensolverKeepsItsTolerance(t *testing.T) {
 	g := clusteringtest.RandomGraph(t, clusteringtest.NewRand(5), 400, 4)
 	products := 1 << 30
 	for _, tolerance := range []float64{1e-11, 0, 1e-3} {
-		problem, err := Prepare(g, clustering.Spec{K: 4, Seed: 1, Algorithm: &Options{Algorithm: Spectral, Eigenvectors: Eigenvectors{Tolerance: tolerance}}})
+		problem, err := Prepare(g,
+			clustering.Spec{K: 4, Seed: 1,
+				Algorithm: &Options{Algorithm: Spectral, Eigenvectors: Eigenvectors{Tolerance: tolerance}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,11 +73,13 @@ func TestEigensolverKeepsItsTolerance(t *testing.T) {
 			tolerance = 1e-8
 		}
 		last := heard.Steps[len(heard.Steps)-1]
-		if slices.Max(result.Spectral.Eigen.Residuals) > tolerance || last.Residual > tolerance || last.Tolerance != tolerance {
+		if slices.Max(result.Spectral.Eigen.Residuals) > tolerance || last.Residual > tolerance ||
+			last.Tolerance != tolerance {
 			t.Errorf("tolerance %g: residuals %v, last step %+v", tolerance, result.Spectral.Eigen.Residuals, last)
 		}
 		if result.Spectral.Eigen.Products >= products {
-			t.Errorf("tolerance %g takes %d products, a smaller one %d", tolerance, result.Spectral.Eigen.Products, products)
+			t.Errorf("tolerance %g takes %d products, a smaller one %d", tolerance, result.Spectral.Eigen.Products,
+				products)
 		}
 		if last.StepsLeft == nil || *last.StepsLeft != 0 {
 			t.Errorf("tolerance %g: at the end %v steps are left", tolerance, last.StepsLeft)

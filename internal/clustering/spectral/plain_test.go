@@ -38,7 +38,9 @@ func TestPlainObjectiveCountsEdges(t *testing.T) {
 
 // edgeObjective is the normalized cut or the ratio association of labels, edge by edge.
 func edgeObjective(g *dataset.Graph, labels []int32, k int, objective kernelkmeans.Objective) float64 {
-	size, degree, within := make([]float64, k), make([]float64, k), make([]float64, k)
+	size := make([]float64, k)
+	degree := make([]float64, k)
+	within := make([]float64, k)
 	for i, c := range labels {
 		size[c]++
 		neighbors, weights := g.Row(i)

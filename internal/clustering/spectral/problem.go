@@ -64,7 +64,9 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	case p.choosesByPairs():
 		p.pairs = p.allPairs()
 		if len(p.pairs) == 0 {
-			err = fault.Invalid("NO_BELIEFS", "no two points are constrained: every constraint links a point to itself, or the labels of the seeds are as likely equal as not").OnField("spec.supervision.constraints")
+			err = fault.Invalid("NO_BELIEFS",
+				"no two points are constrained: every constraint links a point to itself, or the labels of the seeds "+
+					"are as likely equal as not").OnField("spec.supervision.constraints")
 		}
 	default:
 		p.beliefs, err = p.allBeliefs()

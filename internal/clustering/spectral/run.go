@@ -42,7 +42,8 @@ type setup struct {
 }
 
 // RunAndScore solves a problem. The result has the distances of all points to their clusters, in the embedding.
-func (p *Problem) RunAndScore(ctx context.Context, x kernelkmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
+func (p *Problem) RunAndScore(ctx context.Context, x kernelkmeans.Executor,
+	o clustering.Observer) (*clustering.Result, error) {
 	return clustering.Run(ctx, &setup{p: p, x: x}, o)
 }
 
@@ -58,11 +59,14 @@ func (s *setup) Runs() clustering.Runs {
 }
 
 func (s *setup) NewStepper(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Stepper {
-	return &method{Problem: s.p, setup: s.kernel, x: s.x, o: o, reporter: embedding.NewReporter(o), stop: clustering.StopConverged}
+	return &method{Problem: s.p, setup: s.kernel, x: s.x, o: o, reporter: embedding.NewReporter(o),
+		stop: clustering.StopConverged}
 }
 
 func (s *setup) FillResult(r *clustering.Result) {
-	r.Warnings, r.ObjectiveName, r.Kernel.Matrix = s.kernel.Notices(), s.p.Objective.String(), &s.p.Matrix
+	r.Warnings = s.kernel.Notices()
+	r.ObjectiveName = s.p.Objective.String()
+	r.Kernel.Matrix = &s.p.Matrix
 	r.Units, r.Satisfaction = s.p.Units, s.p.given.Satisfaction(r.Labels)
 }
 
@@ -217,20 +221,23 @@ func (m *method) warnUnconverged(converged bool, residuals []float64) {
 	if !converged {
 		m.stop = clustering.StopMaxProducts
 		m.setup.Warn(m.o, "NOT_CONVERGED", fmt.Sprintf(
-			"the eigensolver stopped at its limit of products with a residual of %.3g; the vectors are the best so far", slices.Max(residuals)))
+			"the eigensolver stopped at its limit of products with a residual of %.3g; the vectors are the best so far",
+			slices.Max(residuals)))
 	}
 }
 
 // kmeansSpec returns the spec of k-means on the rows of eigenvectors.
 func (m *method) kmeansSpec() clustering.Spec {
 	e := m.options.Eigenvectors
-	return clustering.Spec{K: m.spec.K, Seed: m.spec.Seed, Restarts: e.KmeansRestarts, MaxIterations: e.KmeansMaxIterations}
+	return clustering.Spec{K: m.spec.K, Seed: m.spec.Seed, Restarts: e.KmeansRestarts,
+		MaxIterations: e.KmeansMaxIterations}
 }
 
 // clusterRows makes vectors an embedding and clusters its rows by k-means.
 func (m *method) clusterRows(ctx context.Context, result *clustering.Result, vectors [][]float64) error {
 	result.Spectral.Embedding = embedding.New(vectors, m.Objective == kernelkmeans.ObjectiveNormalizedCut)
-	found, err := m.kept.Cluster(ctx, result.Spectral.Embedding.Values, result.Spectral.Embedding.Columns, m.kmeansSpec())
+	found, err := m.kept.Cluster(ctx, result.Spectral.Embedding.Values, result.Spectral.Embedding.Columns,
+		m.kmeansSpec())
 	result.Labels, result.Runs = found.Labels, found.Runs
 	return err
 }

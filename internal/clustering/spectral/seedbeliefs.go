@@ -42,7 +42,9 @@ func (q seedBeliefs) entry(i, j int32) float64 {
 }
 
 func (q seedBeliefs) find(point int32) (constraint.SeededPoint, bool) {
-	at, found := slices.BinarySearchFunc(q.points, point, func(s constraint.SeededPoint, point int32) int { return int(s.Point - point) })
+	at, found := slices.BinarySearchFunc(q.points, point, func(s constraint.SeededPoint, point int32) int {
+		return int(s.Point - point)
+	})
 	if !found {
 		return constraint.SeededPoint{}, false
 	}
@@ -52,7 +54,8 @@ func (q seedBeliefs) find(point int32) (constraint.SeededPoint, bool) {
 // sum returns the sum of all entries of Q in time O(seeds + k). All entries of P P', where P holds the chances, add up
 // to the sum of the squared column sums of P; the diagonal, which Q does not have, is subtracted.
 func (q seedBeliefs) sum() float64 {
-	byLabel, diagonal := make([]float64, q.k), 0.0
+	byLabel := make([]float64, q.k)
+	diagonal := 0.0
 	for _, s := range q.points {
 		for i, label := range s.Labels {
 			byLabel[label] += s.Chances[i]

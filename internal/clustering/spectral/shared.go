@@ -56,13 +56,16 @@ func (p *Problem) maxClusters() int {
 }
 
 // shareEigenpairs returns the first count eigenpairs of a problem. It calls search unless they are already known.
-func (m *method) shareEigenpairs(pairs []constraint.Pair, count int, search func() (eigen.Eigenpairs, error)) (eigen.Eigenpairs, error) {
+func (m *method) shareEigenpairs(pairs []constraint.Pair, count int,
+	search func() (eigen.Eigenpairs, error)) (eigen.Eigenpairs, error) {
 	s := m.shared
 	if s == nil {
 		return search()
 	}
 	problem := eigenproblem{m.Matrix, m.roots, pairs}
-	at := slices.IndexFunc(s.found, func(f sharedPairs) bool { return len(f.pairs.Vectors) >= count && f.problem.equals(problem) })
+	at := slices.IndexFunc(s.found, func(f sharedPairs) bool {
+		return len(f.pairs.Vectors) >= count && f.problem.equals(problem)
+	})
 	if at < 0 {
 		found, err := search()
 		if err != nil {
@@ -71,7 +74,8 @@ func (m *method) shareEigenpairs(pairs []constraint.Pair, count int, search func
 		if len(s.found) == maxShared {
 			s.found = s.found[1:]
 		}
-		at, s.found = len(s.found), append(s.found, sharedPairs{problem, found})
+		at = len(s.found)
+		s.found = append(s.found, sharedPairs{problem, found})
 	}
 	return s.found[at].pairs.First(count), nil
 }

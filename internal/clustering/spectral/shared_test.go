@@ -61,15 +61,19 @@ func TestSharedEigenvectors(t *testing.T) {
 			if (products > 0) != (spec.K == 2) {
 				t.Errorf("%v: %d products for k = %d", o.Algorithm, products, spec.K)
 			}
-			if len(found.Spectral.Eigen.Eigenvalues) != len(alone.Spectral.Eigen.Eigenvalues) || found.Spectral.Embedding.Columns != alone.Spectral.Embedding.Columns {
-				t.Fatalf("%v, k = %d: eigenvalues %v, alone %v", o.Algorithm, spec.K, found.Spectral.Eigen.Eigenvalues, alone.Spectral.Eigen.Eigenvalues)
+			if len(found.Spectral.Eigen.Eigenvalues) != len(alone.Spectral.Eigen.Eigenvalues) ||
+				found.Spectral.Embedding.Columns != alone.Spectral.Embedding.Columns {
+				t.Fatalf("%v, k = %d: eigenvalues %v, alone %v", o.Algorithm, spec.K, found.Spectral.Eigen.Eigenvalues,
+					alone.Spectral.Eigen.Eigenvalues)
 			}
 			for at, v := range alone.Spectral.Eigen.Eigenvalues[:2] {
 				if math.Abs(found.Spectral.Eigen.Eigenvalues[at]-v) > 1e-6 {
-					t.Errorf("%v, k = %d: eigenvalues %v, alone %v", o.Algorithm, spec.K, found.Spectral.Eigen.Eigenvalues, alone.Spectral.Eigen.Eigenvalues)
+					t.Errorf("%v, k = %d: eigenvalues %v, alone %v", o.Algorithm, spec.K,
+						found.Spectral.Eigen.Eigenvalues, alone.Spectral.Eigen.Eigenvalues)
 				}
 			}
-			if scores, err := evaluate.Compare(found.Labels, alone.Labels, nil); err != nil || spec.K == 2 && scores.ARI < 1 {
+			if scores, err := evaluate.Compare(found.Labels, alone.Labels, nil); err != nil ||
+				spec.K == 2 && scores.ARI < 1 {
 				t.Errorf("%v, k = %d: labels agree by %v, %v", o.Algorithm, spec.K, scores.ARI, err)
 			}
 		}
@@ -81,7 +85,8 @@ func TestNothingToShare(t *testing.T) {
 	g, _, _ := grid(t, 3, 2, 2, 20)
 	spec := clustering.Spec{
 		K: 2, Seed: 1, Algorithm: &Options{Algorithm: Spectral},
-		Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(clusteringtest.NewRand(6), g.N, 2, 60)},
+		Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(clusteringtest.NewRand(6),
+			g.N, 2, 60)},
 	}
 	shared := NewShared(4)
 	for range 2 {

@@ -19,7 +19,9 @@ const maxSourceRows = 2000
 // the objects that are clustered (Wang2014 7.4).
 func BeliefsFromPoints(points *dataset.Points) ([]constraint.Belief, error) {
 	if points.N > maxSourceRows {
-		return nil, fault.Invalid("TOO_MANY_ROWS", "there are %d points, and at most %d are supported, because all pairs of them are used; build a graph of their nearest neighbors instead and give it as the source graph",
+		return nil, fault.Invalid("TOO_MANY_ROWS",
+			"there are %d points, and at most %d are supported, because all pairs of them are used; build a graph of "+
+				"their nearest neighbors instead and give it as the source graph",
 			points.N, maxSourceRows)
 	}
 	rho, err := kernelkmeans.MedianDistance(points, rand.New(rand.NewPCG(0, clustering.StreamRho)), "")

@@ -66,9 +66,12 @@ func TestWang2014Example(t *testing.T) {
 		lambda   float64
 		u        []float64
 	}{
-		"beta = vol":                       {true, 1, 0.138987, []float64{1.49126, 1.49126, 1.20576, 0.43751, -0.20541, -0.20541}},
-		"beta = 2 vol":                     {true, 2, 0.586383, []float64{1.33588, 1.33588, 1.00368, 0.40495, -0.91483, -0.91483}},
-		"beta = vol, without the diagonal": {false, 1, 0.242750, []float64{1.44328, 1.44328, 1.14953, 0.33339, -0.58524, -0.58524}},
+		"beta = vol": {true, 1, 0.138987, []float64{1.49126, 1.49126, 1.20576, 0.43751,
+			-0.20541, -0.20541}},
+		"beta = 2 vol": {true, 2, 0.586383, []float64{1.33588, 1.33588, 1.00368, 0.40495,
+			-0.91483, -0.91483}},
+		"beta = vol, without the diagonal": {false, 1, 0.242750, []float64{1.44328, 1.44328, 1.14953, 0.33339,
+			-0.58524, -0.58524}},
 	} {
 		result, err := trySolve(g, clustering.Spec{K: 2, Algorithm: &Options{
 			Algorithm: Constrained, BetaRule: BetaGiven, Beta: 14 * c.ratio, Beliefs: wangBeliefs(c.diagonal)}})
@@ -118,7 +121,8 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 	pairs := func(rng *rand.Rand, truth []int32, count int) []constraint.Constraint {
 		var list []constraint.Constraint
 		for len(list) < count {
-			i, j := int32(rng.IntN(len(truth))), int32(rng.IntN(len(truth)))
+			i := int32(rng.IntN(len(truth)))
+			j := int32(rng.IntN(len(truth)))
 			if i == j {
 				continue
 			}
@@ -155,7 +159,8 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 	if without > 0.5 || constrained < 0.95 {
 		t.Errorf("ARI %.2f without constraints, %.2f with them", without, constrained)
 	}
-	blocks, rng := make([]int32, 150), clusteringtest.NewRand(8)
+	blocks := make([]int32, 150)
+	rng := clusteringtest.NewRand(8)
 	var edges []dataset.Edge
 	for i := range blocks {
 		blocks[i] = int32(i % 3)
@@ -200,7 +205,8 @@ func TestDisconnectedGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain, err := trySolve(g, clustering.Spec{K: 2, Algorithm: &Options{Algorithm: Spectral}})
-	if err != nil || len(plain.Warnings) != 1 || plain.Warnings[0].Code != "DISCONNECTED_GRAPH" || plain.Objective > 1e-9 {
+	if err != nil || len(plain.Warnings) != 1 || plain.Warnings[0].Code != "DISCONNECTED_GRAPH" ||
+		plain.Objective > 1e-9 {
 		t.Errorf("spectral: %+v, %v", plain, err)
 	}
 	together := []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.CannotLink(1, 4)}
@@ -214,7 +220,8 @@ func TestDisconnectedGraph(t *testing.T) {
 			Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Components: policy},
 		})
 		if !join { // nothing but the cut between them is feasible
-			clusteringtest.WantFault(t, err, "TOO_FEW_CUTS", "2 connected components", "set components to join to connect them")
+			clusteringtest.WantFault(t, err, "TOO_FEW_CUTS", "2 connected components",
+				"set components to join to connect them")
 			continue
 		}
 		if err != nil || len(result.Warnings) != 1 || result.Warnings[0].Code != "COMPONENTS_JOINED" {

@@ -1,6 +1,6 @@
-// Package api implements the services of cleave.v1. Its methods check what a request asks for, and whether there is room
-// for it (room.go, limits.go), and leave the rest to the packages that do it: jobs runs the jobs, datasets stores data
-// sets and tables, and results answers what jobs have found.
+// Package api implements the services of cleave.v1. Its methods check what a request asks for, and whether there is
+// room for it (room.go, limits.go), and leave the rest to the packages that do it: jobs runs the jobs, datasets stores
+// data sets and tables, and results answers what jobs have found.
 package api
 
 import (
@@ -55,19 +55,22 @@ const workerPrefix = "workers/"
 
 func workerKey(w fleet.WorkerInfo) string { return workerPrefix + w.Name + "\x00" + w.ID }
 
-func (s *Cluster) ListWorkers(ctx context.Context, request *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
-	workers, next, err := records.Page(request, workerPrefix, func(after string, _ int, add func(string, *cleavev1.Worker) bool) error {
-		for _, w := range s.Fleet.Workers() {
-			if key := workerKey(w); key > after && !add(key, s.Worker(ctx, w)) {
-				break
+func (s *Cluster) ListWorkers(ctx context.Context,
+	request *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
+	workers, next, err := records.Page(request, workerPrefix,
+		func(after string, _ int, add func(string, *cleavev1.Worker) bool) error {
+			for _, w := range s.Fleet.Workers() {
+				if key := workerKey(w); key > after && !add(key, s.Worker(ctx, w)) {
+					break
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	return &cleavev1.ListWorkersResponse{Workers: workers, NextPageToken: next}, err
 }
 
-func (s *Cluster) DrainWorker(ctx context.Context, request *cleavev1.DrainWorkerRequest) (*cleavev1.DrainWorkerResponse, error) {
+func (s *Cluster) DrainWorker(ctx context.Context,
+	request *cleavev1.DrainWorkerRequest) (*cleavev1.DrainWorkerResponse, error) {
 	if err := fault.Required("worker_id", request.GetWorkerId()); err != nil {
 		return nil, err
 	}
@@ -78,8 +81,8 @@ func (s *Cluster) DrainWorker(ctx context.Context, request *cleavev1.DrainWorker
 	return &cleavev1.DrainWorkerResponse{Worker: s.Worker(ctx, w)}, nil
 }
 
-// Worker returns a worker as the caller sees it. It lists the unfinished jobs with tiles on it that the caller may see. Predictions are
-// not jobs and are left out.
+// Worker returns a worker as the caller sees it. It lists the unfinished jobs with tiles on it that the caller may see.
+// Predictions are not jobs and are left out.
 func (s *Cluster) Worker(ctx context.Context, w fleet.WorkerInfo) *cleavev1.Worker {
 	caller := identity.FromContext(ctx)
 	shown := slices.DeleteFunc(slices.Clone(w.JobIDs), func(id string) bool {
@@ -132,7 +135,8 @@ func (b Backups) send(ctx context.Context, stream grpc.ServerStreamingServer[cle
 	head := prepared.Head()
 	b.Logger.Info("a backup begins", "revision", head.Revision, "blobs", head.Blobs, "bytes", head.Bytes)
 	if head.Damaged > 0 {
-		b.Logger.Error("the backup has damaged values of the state; keep older backups", "values", head.Damaged, "keys", head.DamagedKeys)
+		b.Logger.Error("the backup has damaged values of the state; keep older backups", "values", head.Damaged,
+			"keys", head.DamagedKeys)
 	}
 	if err := stream.Send(&cleavev1.BackupResponse{TotalBytes: uint64(prepared.Bytes())}); err != nil {
 		return err
@@ -175,6 +179,7 @@ func (s *Cluster) usageProto(ctx context.Context) *cleavev1.Usage {
 	inUse := s.Gate.InUse()
 	return &cleavev1.Usage{
 		JobsRunning: uint32(running), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
-		Calls: uint32(inUse.Calls), Reads: uint32(inUse.ShortCalls), Streams: uint32(inUse.Streams), DiskBytes: uint64(max(0, s.Sweeper.Used())),
+		Calls: uint32(inUse.Calls), Reads: uint32(inUse.ShortCalls), Streams: uint32(inUse.Streams),
+		DiskBytes: uint64(max(0, s.Sweeper.Used())),
 	}
 }

@@ -50,7 +50,8 @@ func (s *Datasets) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.Crea
 	checkRows := func(part *cleavev1.CreateDatasetRequest) error {
 		return s.Room.Limits.CheckRows(wire.DeclaredRows(part.GetHeader()))
 	}
-	upload, err := receiveUpload(held, stream.Recv, wire.NewUpload(s.MaxBytes), (*cleavev1.CreateDatasetRequest).GetHeader, checkRows)
+	upload, err := receiveUpload(held, stream.Recv, wire.NewUpload(s.MaxBytes),
+		(*cleavev1.CreateDatasetRequest).GetHeader, checkRows)
 	if err != nil {
 		return err
 	}
@@ -70,21 +71,25 @@ func (s *Datasets) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.Crea
 	}
 	added := record.GetDataset()
 	s.Logger.Info("data set is stored", "dataset", added.GetDatasetId(), "request", observe.RequestID(stream.Context()),
-		"kind", strings.TrimPrefix(added.GetKind().String(), "DATASET_KIND_"), "rows", added.GetRows(), "bytes", added.GetBytes())
+		"kind", strings.TrimPrefix(added.GetKind().String(), "DATASET_KIND_"), "rows", added.GetRows(),
+		"bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateDatasetResponse{Dataset: added})
 }
 
-func (s *Datasets) GetDataset(ctx context.Context, request *cleavev1.GetDatasetRequest) (*cleavev1.GetDatasetResponse, error) {
+func (s *Datasets) GetDataset(ctx context.Context,
+	request *cleavev1.GetDatasetRequest) (*cleavev1.GetDatasetResponse, error) {
 	record, err := s.Datasets.Get(ctx, request.GetDatasetId())
 	return &cleavev1.GetDatasetResponse{Dataset: record.GetDataset()}, err
 }
 
-func (s *Datasets) ListDatasets(ctx context.Context, request *cleavev1.ListDatasetsRequest) (*cleavev1.ListDatasetsResponse, error) {
+func (s *Datasets) ListDatasets(ctx context.Context,
+	request *cleavev1.ListDatasetsRequest) (*cleavev1.ListDatasetsResponse, error) {
 	listed, next, err := datasets.List(ctx, s.Datasets.Store, request, (*statev1.ContentRecord).GetDataset)
 	return &cleavev1.ListDatasetsResponse{Datasets: listed, NextPageToken: next}, err
 }
 
-func (s *Datasets) DeleteDataset(ctx context.Context, request *cleavev1.DeleteDatasetRequest) (*cleavev1.DeleteDatasetResponse, error) {
+func (s *Datasets) DeleteDataset(ctx context.Context,
+	request *cleavev1.DeleteDatasetRequest) (*cleavev1.DeleteDatasetResponse, error) {
 	return &cleavev1.DeleteDatasetResponse{}, s.Datasets.Delete(ctx, request.GetDatasetId())
 }
 
@@ -129,7 +134,8 @@ func (s *Tables) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTa
 	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: added})
 }
 
-func (s *Tables) ImportTable(request *cleavev1.ImportTableRequest, stream grpc.ServerStreamingServer[cleavev1.ImportTableResponse]) error {
+func (s *Tables) ImportTable(request *cleavev1.ImportTableRequest,
+	stream grpc.ServerStreamingServer[cleavev1.ImportTableResponse]) error {
 	if err := checkText("request_id", request.GetRequestId()); err != nil {
 		return err
 	}
@@ -144,7 +150,8 @@ func (s *Tables) GetTable(ctx context.Context, request *cleavev1.GetTableRequest
 	return &cleavev1.GetTableResponse{Table: record.GetTable()}, err
 }
 
-func (s *Tables) GetTableRows(request *cleavev1.GetTableRowsRequest, stream grpc.ServerStreamingServer[cleavev1.GetTableRowsResponse]) error {
+func (s *Tables) GetTableRows(request *cleavev1.GetTableRowsRequest,
+	stream grpc.ServerStreamingServer[cleavev1.GetTableRowsResponse]) error {
 	record, err := s.Tables.Get(stream.Context(), request.GetTableId())
 	if err != nil {
 		return err
@@ -166,23 +173,28 @@ func (s *Tables) GetTableRows(request *cleavev1.GetTableRowsRequest, stream grpc
 	return wire.SendTableRows(t, int(request.GetMaxRows()), queue.Paced(held, stream.Send))
 }
 
-func (s *Tables) ListTables(ctx context.Context, request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {
-	tables, next, err := datasets.List(ctx, s.Tables.Store, request, func(record *statev1.ContentRecord) *cleavev1.Table {
-		t := record.GetTable()
-		if t != nil {
-			t.Sources = nil // which earlier versions stored in the record: thousands of tables may have thousands each
-		}
-		return t
-	})
+func (s *Tables) ListTables(ctx context.Context,
+	request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {
+	tables, next, err := datasets.List(ctx, s.Tables.Store, request,
+		func(record *statev1.ContentRecord) *cleavev1.Table {
+			t := record.GetTable()
+			if t != nil {
+				// which earlier versions stored in the record: thousands of tables may have thousands each
+				t.Sources = nil
+			}
+			return t
+		})
 	return &cleavev1.ListTablesResponse{Tables: tables, NextPageToken: next}, err
 }
 
-func (s *Tables) DeleteTable(ctx context.Context, request *cleavev1.DeleteTableRequest) (*cleavev1.DeleteTableResponse, error) {
+func (s *Tables) DeleteTable(ctx context.Context,
+	request *cleavev1.DeleteTableRequest) (*cleavev1.DeleteTableResponse, error) {
 	return &cleavev1.DeleteTableResponse{}, s.Tables.Delete(ctx, request.GetTableId())
 }
 
 // GetUpload returns how many parts of an interrupted upload are kept, of a data set or of a table.
-func (s *Datasets) GetUpload(ctx context.Context, request *cleavev1.GetUploadRequest) (*cleavev1.GetUploadResponse, error) {
+func (s *Datasets) GetUpload(ctx context.Context,
+	request *cleavev1.GetUploadRequest) (*cleavev1.GetUploadResponse, error) {
 	if err := fault.Required("upload_id", request.GetUploadId()); err != nil {
 		return nil, err
 	}
@@ -194,14 +206,16 @@ func (s *Datasets) GetUpload(ctx context.Context, request *cleavev1.GetUploadReq
 }
 
 func uploadNotFound(id string) error {
-	return fault.New(fault.NotFound, "UPLOAD_NOT_FOUND", "there is no partial upload %.60q; start again from the first part", id).With("upload_id", id)
+	return fault.New(fault.NotFound, "UPLOAD_NOT_FOUND",
+		"there is no partial upload %.60q; start again from the first part", id).With("upload_id", id)
 }
 
 // uploadLost returns the error for a resumed upload whose parts were discarded after GetUpload had counted them.
 // Clients call GetUpload and try again.
 func uploadLost(id string) error {
 	return fault.New(fault.Unavailable, "UPLOAD_NOT_FOUND",
-		"some parts of the upload %.60q are gone; call GetUpload, and resume after the parts that it reports", id).With("upload_id", id)
+		"some parts of the upload %.60q are gone; call GetUpload, and resume after the parts that it reports", id).With(
+		"upload_id", id)
 }
 
 // uploadHeader is the header in the first message of an upload. GetFirstPart is 0 unless the upload is resumed.

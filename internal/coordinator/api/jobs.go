@@ -32,8 +32,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Jobs implements cleave.v1.JobService. Its methods about results are those of package results. It is safe for concurrent
-// use.
+// Jobs implements cleave.v1.JobService. Its methods about results are those of package results. It is safe for
+// concurrent use.
 type Jobs struct {
 	*results.Service
 	Manager  *jobs.Manager
@@ -69,7 +69,8 @@ func (s *Jobs) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*
 	snapshots, _ := s.Problems.SnapshotBytes(ready)
 	response.Plan.SnapshotBytes = uint64(snapshots)
 	if t := ready.Table; t != nil {
-		response.Recipe, response.Notices = wire.RecipeProto(t.Recipe), wire.NoticesProto(t.Notices)
+		response.Recipe = wire.RecipeProto(t.Recipe)
+		response.Notices = wire.NoticesProto(t.Notices)
 	}
 	return response, nil
 }
@@ -104,33 +105,37 @@ func (s *Jobs) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) 
 	case cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST:
 		order = records.Descending
 	default:
-		return nil, fault.Invalid("UNKNOWN_ORDER", "there is no order %d; give NEWEST_FIRST or OLDEST_FIRST", request.GetOrder()).OnField("order")
+		return nil, fault.Invalid("UNKNOWN_ORDER", "there is no order %d; give NEWEST_FIRST or OLDEST_FIRST",
+			request.GetOrder()).OnField("order")
 	}
 	var err error
 	if request.RequestId, err = canonicalRequestID(request.GetRequestId()); err != nil {
 		return nil, err
 	}
-	prefix, find := records.JobKey(request.GetIdPrefix()), s.listedJob
+	prefix := records.JobKey(request.GetIdPrefix())
+	find := s.listedJob
 	if owner != "" {
 		prefix = records.OwnerKey(owner, request.GetIdPrefix())
 		find = func(ctx context.Context, index store.Entry) (*statev1.JobRecord, error) {
 			return s.existingJob(ctx, records.JobOfKey(index.Key))
 		}
 		if request.GetRequestId() != "" {
-			prefix, find = records.RequestKey(owner, request.GetRequestId()), s.requestedJob
+			prefix = records.RequestKey(owner, request.GetRequestId())
+			find = s.requestedJob
 		}
 	}
-	found, next, err := records.PageOf(ctx, s.Writer.State, prefix, order, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
-		record, err := find(ctx, entry)
-		if record == nil || err != nil || !caller.Sees(record.GetJob().GetOwner()) {
-			return nil, false, err
-		}
-		job := record.GetJob()
-		if j := s.Manager.Unfinished(job.GetJobId()); j != nil {
-			job = j.View()
-		}
-		return job, listed(request, job, record.GetTableIds()), nil
-	})
+	found, next, err := records.PageOf(ctx, s.Writer.State, prefix, order, request,
+		func(entry store.Entry) (*cleavev1.Job, bool, error) {
+			record, err := find(ctx, entry)
+			if record == nil || err != nil || !caller.Sees(record.GetJob().GetOwner()) {
+				return nil, false, err
+			}
+			job := record.GetJob()
+			if j := s.Manager.Unfinished(job.GetJobId()); j != nil {
+				job = j.View()
+			}
+			return job, listed(request, job, record.GetTableIds()), nil
+		})
 	return &cleavev1.ListJobsResponse{Jobs: found, NextPageToken: next}, err
 }
 
@@ -139,7 +144,8 @@ func (s *Jobs) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) 
 func (s *Jobs) listedJob(_ context.Context, entry store.Entry) (*statev1.JobRecord, error) {
 	record, err := records.ReadJob(entry)
 	if damage, is := errors.AsType[*fault.Error](err); is {
-		return &statev1.JobRecord{Job: &cleavev1.Job{JobId: records.JobOfKey(entry.Key), Error: wire.ErrorProto(damage)}}, nil
+		return &statev1.JobRecord{Job: &cleavev1.Job{JobId: records.JobOfKey(entry.Key),
+			Error: wire.ErrorProto(damage)}}, nil
 	}
 	return record, err
 }
@@ -196,7 +202,8 @@ func (s *Jobs) DeleteJob(ctx context.Context, request *cleavev1.DeleteJobRequest
 }
 
 // WatchJob streams the events of a job at the client's pace.
-func (s *Jobs) WatchJob(request *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
+func (s *Jobs) WatchJob(request *cleavev1.WatchJobRequest,
+	stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
 	after := request.GetAfterSequence()
 	err := s.Manager.Watch(stream.Context(), request.GetJobId(), &after, stream.Send)
 	if f, is := errors.AsType[*fault.Error](err); is && f.Reason == queue.SlowReader {
@@ -237,16 +244,19 @@ func (s *Jobs) create(ctx context.Context, request *cleavev1.CreateJobRequest) (
 	}
 	defer release()
 	record.CoordinatorBytes = uint64(s.Problems.ReservedBytes(ready))
-	return s.Manager.Create(ctx, jobs.Submission{Record: record, Spec: spec, Hash: hash[:], Problem: ready, Release: release})
+	return s.Manager.Create(ctx, jobs.Submission{Record: record, Spec: spec, Hash: hash[:], Problem: ready,
+		Release: release})
 }
 
 // newRecord returns the record of a new job, except for the memory that the job reserves. It fails if the request may
 // not create a job.
-func (s *Jobs) newRecord(ctx context.Context, request *cleavev1.CreateJobRequest, requestID string) (*statev1.JobRecord, error) {
+func (s *Jobs) newRecord(ctx context.Context, request *cleavev1.CreateJobRequest,
+	requestID string) (*statev1.JobRecord, error) {
 	if err := wire.CheckName("display_name", request.GetDisplayName()); err != nil {
 		return nil, err
 	}
-	spec, owner := request.GetSpec(), identity.FromContext(ctx).Name
+	spec := request.GetSpec()
+	owner := identity.FromContext(ctx).Name
 	scheduling := cmp.Or(request.GetScheduling(), &cleavev1.Scheduling{})
 	timeLimit, err := s.Room.Limits.timeLimit(scheduling.GetTimeLimit())
 	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()),
@@ -284,7 +294,8 @@ func canonicalRequestID(id string) (string, error) {
 func checkText(field, id string) error {
 	if len(id) > maxRequestID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
 		return fault.Invalid("INVALID_"+strings.ToUpper(field),
-			"%s is %.60q; it must be UTF-8 text of at most %d bytes without control characters", field, id, maxRequestID).
+			"%s is %.60q; it must be UTF-8 text of at most %d bytes without control characters", field,
+			id, maxRequestID).
 			OnField(field)
 	}
 	return nil

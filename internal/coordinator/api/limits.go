@@ -26,9 +26,9 @@ type Limits struct {
 	// DefaultTime is the time limit of jobs that do not ask for one, and MaxTime the longest that a job may ask for.
 	DefaultTime, MaxTime time.Duration
 
-	// Calls limits the concurrent calls that plan, submit or evaluate jobs; further ones wait for their turn. ShortCalls
-	// limits the other concurrent calls, which are short, and Streams the open streams. All must be positive.
-	// Calls of workers and health checks do not count.
+	// Calls limits the concurrent calls that plan, submit or evaluate jobs; further ones wait for their turn.
+	// ShortCalls limits the other concurrent calls, which are short, and Streams the open streams. All must be
+	// positive. Calls of workers and health checks do not count.
 	Calls, ShortCalls, Streams int
 	// SlowReader is how long a client may take to accept one message of a stream. It must be positive.
 	SlowReader time.Duration
@@ -46,12 +46,13 @@ const CallsPerProcessor = 16
 func DefaultLimits() Limits {
 	return Limits{
 		Queued: 10_000, QueuedPerOwner: 5_000,
-		Calls: CallsPerProcessor * runtime.GOMAXPROCS(0), ShortCalls: 1000, Streams: 20_000, SlowReader: 30 * time.Second,
+		Calls: CallsPerProcessor * runtime.GOMAXPROCS(0), ShortCalls: 1000, Streams: 20_000,
+		SlowReader: 30 * time.Second,
 	}
 }
 
-// checkCount rejects a count that exceeds a limit: have says what there is ("there are 12 rows"), and unit what the limit
-// counts ("rows"). Retrying does not help.
+// checkCount rejects a count that exceeds a limit: have says what there is ("there are 12 rows"), and unit what the
+// limit counts ("rows"). Retrying does not help.
 func checkCount(reason, field, have, unit string, count, limit int64) error {
 	if limit == 0 || count <= limit {
 		return nil
@@ -84,10 +85,13 @@ func (l Limits) timeLimit(asked *durationpb.Duration) (*durationpb.Duration, err
 	case asked == nil:
 		return DurationProto(cmp.Or(l.DefaultTime, l.MaxTime)), nil
 	case !asked.IsValid() || asked.AsDuration() <= 0:
-		return nil, fault.Invalid("INVALID_TIME_LIMIT", "the time limit must be positive; leave it out for the coordinator's default").OnField(field)
+		return nil,
+			fault.Invalid("INVALID_TIME_LIMIT",
+				"the time limit must be positive; leave it out for the coordinator's default").OnField(field)
 	case l.MaxTime > 0 && asked.AsDuration() > l.MaxTime:
 		return nil, fault.Invalid("TIME_LIMIT_TOO_LONG",
-			"the time limit of %v is longer than this coordinator allows, which is %v; ask for less", asked.AsDuration(), l.MaxTime).OnField(field)
+			"the time limit of %v is longer than this coordinator allows, which is %v; ask for less",
+			asked.AsDuration(), l.MaxTime).OnField(field)
 	}
 	return asked, nil
 }
@@ -103,7 +107,8 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 			return nil
 		}
 		return fault.New(fault.PermissionDenied, "PRIORITY_DENIED",
-			"only administrators may ask for a high priority, which moves a job ahead of everyone else's; omit the priority").OnField(field)
+			"only administrators may ask for a high priority, which moves a job ahead of everyone else's; omit the "+
+				"priority").OnField(field)
 	}
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }

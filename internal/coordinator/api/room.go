@@ -39,7 +39,8 @@ type Room struct {
 // new jobs only: an accepted job continues even if a coordinator with smaller limits takes over.
 func (r *Room) checkSize(ctx context.Context, spec *cleavev1.JobSpec) error {
 	l := r.Limits
-	k, most := spec.GetK(), spec.GetKRange().GetMax()
+	k := spec.GetK()
+	most := spec.GetKRange().GetMax()
 	err := cmp.Or(l.CheckClusters("spec.k", fmt.Sprintf("k is %d", k), int64(k)),
 		l.CheckClusters(clustering.FieldRange, fmt.Sprintf("the largest k is %d", most), int64(most)))
 	if err != nil {
@@ -112,8 +113,8 @@ func (r *Room) Borrow(ctx context.Context, data results.Memory) (release func(),
 	}), nil
 }
 
-// MemoryFor returns what a data set takes, or tables and the points that are made from them. Whatever cannot be found is
-// reported when it is read.
+// MemoryFor returns what a data set takes, or tables and the points that are made from them. Whatever cannot be found
+// is reported when it is read.
 func (r *Room) MemoryFor(ctx context.Context, id string, tables ...string) (m results.Memory) {
 	if id != "" {
 		record, err := r.Datasets.Record(ctx, id)
@@ -142,7 +143,8 @@ func (r *Room) MemoryFor(ctx context.Context, id string, tables ...string) (m re
 func (r *Room) CheckDisk(bytes int64) error {
 	if free, known := r.Blobs.Free(); known && free-bytes < r.Limits.FreeDisk {
 		return fault.New(fault.ResourceExhausted, "DISK_FULL",
-			"the disk of the blob store has %s free, of which %s must stay free, and this needs %s; free some space and try again",
+			"the disk of the blob store has %s free, of which %s must stay free, and this needs %s; free some space "+
+				"and try again",
 			text.Bytes(free), text.Bytes(r.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(records.RetryRoom)
 	}
 	return r.Quota.CheckQuota(bytes)

@@ -163,7 +163,8 @@ func read(r io.Reader, visit visitor) (head Head, err error) {
 			case err != nil:
 				return head, err
 			case blobs != head.Blobs || bytesRead != head.Bytes:
-				return head, damaged("it has %d blobs and %d bytes, and its head says %d and %d", blobs, bytesRead, head.Blobs, head.Bytes)
+				return head, damaged("it has %d blobs and %d bytes, and its head says %d and %d", blobs, bytesRead,
+					head.Blobs, head.Bytes)
 			}
 			return head, nil
 		}
@@ -244,7 +245,8 @@ func checkSums(r io.Reader, want hash.Hash, files int) error {
 		return unreadable(err)
 	}
 	if files < 2 || !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
-		return damaged("its content does not match its checksums; tar xf FILE && sha256sum -c %s shows which files changed", sumsName)
+		return damaged("its content does not match its checksums; tar xf FILE && sha256sum -c %s shows which "+
+			"files changed", sumsName)
 	}
 	return nil
 }

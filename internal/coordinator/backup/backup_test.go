@@ -146,7 +146,8 @@ func restore(t testing.TB, content []byte, to stores) error {
 }
 
 func TestRestoredStoresHaveWhatWasThere(t *testing.T) {
-	from, to := filled(t), newStores(t)
+	from := filled(t)
+	to := newStores(t)
 	// What no record refers to is left out: an upload that has not ended, and what an attempt to end a job left
 	// behind.
 	want := from.content(t)
@@ -178,7 +179,8 @@ func TestRestoredStoresHaveWhatWasThere(t *testing.T) {
 
 // What is written while a backup is taken is not in it.
 func TestBackupIsOfOneMoment(t *testing.T) {
-	from, to := filled(t), newStores(t)
+	from := filled(t)
+	to := newStores(t)
 	want := len(from.content(t))
 	b, err := Prepare(t.Context(), Source{State: from.state, Blobs: from.blobs, Version: "1", Now: time.Unix(1e9, 0)})
 	if err != nil {
@@ -286,7 +288,8 @@ func TestInterruptedRestores(t *testing.T) {
 }
 
 func TestLargeStatesAreRestoredInParts(t *testing.T) {
-	from, to := newStores(t), newStores(t)
+	from := newStores(t)
+	to := newStores(t)
 	from.put(t, records.CreatedKey, records.Layout)
 	for i := range 350 {
 		from.put(t, records.EventKey(finished, uint32(i)), strings.Repeat("e", 4000*(i%7)))
@@ -295,7 +298,8 @@ func TestLargeStatesAreRestoredInParts(t *testing.T) {
 	if err := restore(t, take(t, from), to); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := to.content(t), from.content(t); len(got) != len(want) || got["key "+records.EventKey(finished, 349)] != want["key "+records.EventKey(finished, 349)] {
+	if got, want := to.content(t), from.content(t); len(got) != len(want) ||
+		got["key "+records.EventKey(finished, 349)] != want["key "+records.EventKey(finished, 349)] {
 		t.Errorf("%d of %d entries were restored", len(got), len(want))
 	}
 }
@@ -342,7 +346,8 @@ func TestBackupsNameDamagedValues(t *testing.T) {
 	if err := restore(t, content, to); err != nil {
 		t.Fatal(err)
 	}
-	if head, err := Check(bytes.NewReader(content)); err != nil || head.Damaged != 1+2*maxDamagedKeys || len(head.DamagedKeys) != maxDamagedKeys {
+	if head, err := Check(bytes.NewReader(content)); err != nil || head.Damaged != 1+2*maxDamagedKeys ||
+		len(head.DamagedKeys) != maxDamagedKeys {
 		t.Errorf("got %+v, %v", head, err)
 	}
 	if restored, err := to.state.Get(t.Context(), records.DatasetPrefix+"d1"); err != nil || !restored.Damaged() {

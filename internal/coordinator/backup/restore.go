@@ -42,7 +42,8 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 			"the backup needs %s, but only %s are free; free some space, or restore to another disk",
 			text.Bytes(uint64(head.Bytes+room)), text.Bytes(uint64(free)))
 	}
-	if err := to.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey, Value: []byte(restoring)}}}); err != nil {
+	if err := to.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey, Value: []byte(restoring)}}}); err !=
+		nil {
 		return head, err
 	}
 	if err := to.Claim(ctx); err != nil {
@@ -107,7 +108,8 @@ func (t Target) checkEmpty(ctx context.Context) error {
 	}
 	if len(blobs) > 0 {
 		return fault.New(fault.FailedPrecondition, "BLOBS_NOT_EMPTY",
-			"the blob store already has %s, such as %s, but a backup can only be restored into an empty one; give another --data-dir or --blobs",
+			"the blob store already has %s, such as %s, but a backup can only be restored into an empty one; give "+
+				"another --data-dir or --blobs",
 			text.Plural(len(blobs), "blob"), blobs[0])
 	}
 	return nil
@@ -120,5 +122,6 @@ func Unfinished(ctx context.Context, state store.State) error {
 		return err
 	}
 	return fault.New(fault.DataLoss, "RESTORE_INTERRUPTED",
-		"a restore into these stores did not end; empty the data directory, or the state and blob stores, and restore again")
+		"a restore into these stores did not end; empty the data directory, or the state and blob stores, and "+
+			"restore again")
 }

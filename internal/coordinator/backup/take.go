@@ -69,7 +69,8 @@ func Prepare(ctx context.Context, s Source) (_ *Backup, err error) {
 			break
 		}
 		if attempt == attempts {
-			return nil, fault.New(fault.Unavailable, "STATE_BUSY", "the state changes faster than it can be read; try again when fewer jobs run")
+			return nil, fault.New(fault.Unavailable, "STATE_BUSY",
+				"the state changes faster than it can be read; try again when fewer jobs run")
 		}
 	}
 	if err != nil {
@@ -88,7 +89,8 @@ func Prepare(ctx context.Context, s Source) (_ *Backup, err error) {
 // noTemporaryFile returns the error for a copy of the state that cannot be written.
 func noTemporaryFile(err error) error {
 	return fault.New(fault.Unavailable, "NO_TEMPORARY_FILE",
-		"the coordinator cannot write a copy of its state to %s; free space there, or restart it with another TMPDIR, and back up again", os.TempDir()).Because(err)
+		"the coordinator cannot write a copy of its state to %s; free space there, or restart it with another "+
+			"TMPDIR, and back up again", os.TempDir()).Because(err)
 }
 
 var errNoRoom = errors.New("the rest of the disk is reserved for the stores")

@@ -32,7 +32,8 @@ type cached[V any] struct {
 // NewCache returns an empty cache of at most limit bytes. weaken returns a function that finds a value until nobody
 // holds it. A cache of 0 bytes finds nothing.
 func NewCache[V any](limit int64, weaken func(V) (find func() (V, bool))) *Cache[V] {
-	return &Cache[V]{limit: limit, weaken: weaken, recent: list.New(), byID: map[string]*list.Element{}, others: map[string]func() (V, bool){}}
+	return &Cache[V]{limit: limit, weaken: weaken, recent: list.New(), byID: map[string]*list.Element{},
+		others: map[string]func() (V, bool){}}
 }
 
 // Weakly is a weaken function for values that are pointers.

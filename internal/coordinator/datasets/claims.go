@@ -51,10 +51,13 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 	}
 	view := proto.CloneOf(record)
 	if t := view.GetTable(); t != nil {
-		t.DisplayName, t.CreateTime, t.Sources = claim.GetDisplayName(), claim.GetCreateTime(), claim.GetSources()
+		t.DisplayName = claim.GetDisplayName()
+		t.CreateTime = claim.GetCreateTime()
+		t.Sources = claim.GetSources()
 	}
 	if d := view.GetDataset(); d != nil {
-		d.DisplayName, d.CreateTime = claim.GetDisplayName(), claim.GetCreateTime()
+		d.DisplayName = claim.GetDisplayName()
+		d.CreateTime = claim.GetCreateTime()
 	}
 	return view
 }
@@ -72,7 +75,8 @@ func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 
 // claim stores a new record, which has one claim, and the sources of that. If there is a record of the value already,
 // it adds the claim to that. The caller holds the lock.
-func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord, sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
+func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord,
+	sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
 	existing, err := s.Touch(ctx, id)
 	if err != nil {
 		return nil, err
@@ -192,7 +196,9 @@ func (s *Store[V]) deleteClaim(change records.Change, id string) error {
 	if viewFor(record, caller) == nil {
 		return nil
 	}
-	left := slices.DeleteFunc(slices.Clone(record.GetClaims()), func(claim *statev1.Claim) bool { return claim.GetOwner() == caller.Name })
+	left := slices.DeleteFunc(slices.Clone(record.GetClaims()), func(claim *statev1.Claim) bool {
+		return claim.GetOwner() == caller.Name
+	})
 	if caller.Name == "" || len(left) == len(record.GetClaims()) {
 		left = nil
 	}
@@ -241,7 +247,8 @@ func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, a
 // remove deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the
 // next leader deletes the blob, whose garbage key is stored.
 func (s *Store[V]) remove(id string, record *statev1.ContentRecord) error {
-	txn, blob := store.Txn{Delete: []string{s.key(id)}, Urgent: true}, record.GetBlob()
+	txn := store.Txn{Delete: []string{s.key(id)}, Urgent: true}
+	blob := record.GetBlob()
 	for _, claim := range record.GetClaims() {
 		if record.GetTable() != nil { // data sets are not imported
 			txn.Delete = append(txn.Delete, records.SourcesKey(id, claim.GetOwner()))

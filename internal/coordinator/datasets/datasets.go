@@ -33,7 +33,8 @@ func NewDatasets(cfg Config) *Datasets {
 			return &statev1.ContentRecord{Dataset: p}
 		},
 		notFound: func(id string) error {
-			return fault.New(fault.NotFound, "DATASET_NOT_FOUND", "there is no data set %q; upload it first", id).With("dataset_id", id)
+			return fault.New(fault.NotFound, "DATASET_NOT_FOUND", "there is no data set %q; upload it first", id).With(
+				"dataset_id", id)
 		},
 		weaken: weakDataset,
 	})

@@ -79,7 +79,10 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 		"Delete":       func() error { return s.Delete(ctx, id) },
 		"DeleteUnused": func() error { return s.DeleteUnused(ctx, id, time.Now(), 0, "the test says so") },
 		"setSources": func() (err error) {
-			_ = s.Writer.Finish(ctx, func(change records.Change) error { err = s.setSources(change, id, "", nil); return nil })
+			_ = s.Writer.Finish(ctx, func(change records.Change) error {
+				err = s.setSources(change, id, "", nil)
+				return nil
+			})
 			s.Writer.Wait()
 			return err
 		},
@@ -117,8 +120,10 @@ func (b cancelingBlobs) Put(ctx context.Context, name string, write func(io.Writ
 
 // A value that is used all the time is stored as used: the record is what is left after a restart.
 func TestTheLastUseIsStored(t *testing.T) {
-	cfg, now := memoryConfig(t), time.Now()
-	cfg.Now, cfg.UseGrain = func() time.Time { return now }, time.Hour
+	cfg := memoryConfig(t)
+	now := time.Now()
+	cfg.Now = func() time.Time { return now }
+	cfg.UseGrain = time.Hour
 	s := NewDatasets(cfg)
 	id := s.addPoint(t, 1)
 	for range 7 {
@@ -162,7 +167,8 @@ func TestASweepEndsIfBlobsStay(t *testing.T) {
 // A damaged record is an error of its own value only: others are listed and found.
 func TestADamagedRecord(t *testing.T) {
 	s := NewDatasets(memoryConfig(t))
-	damaged, sound := s.addPoint(t, 1), s.addPoint(t, 2)
+	damaged := s.addPoint(t, 1)
+	sound := s.addPoint(t, 2)
 	if err := s.Writer.Commit(store.Txn{Put: []store.Entry{{Key: s.key(damaged), Value: []byte("x")}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +212,8 @@ func TestSourcesOfSeveralOwners(t *testing.T) {
 			t.Fatal(err)
 		}
 		record.Claims[0].Sources = sources(owner)
-		if err := tables.put(numbers.ID(), record, store.Txn{Delete: []string{records.SourcesKey(numbers.ID(), owner)}}); err != nil {
+		if err := tables.put(numbers.ID(), record,
+			store.Txn{Delete: []string{records.SourcesKey(numbers.ID(), owner)}}); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := tables.Get(as(owner), numbers.ID()); err != nil || len(got.GetTable().GetSources()) != 5000 {
@@ -215,7 +222,8 @@ func TestSourcesOfSeveralOwners(t *testing.T) {
 	}
 	for _, owner := range owners {
 		got, err := tables.Get(as(owner), numbers.ID())
-		if all := got.GetTable().GetSources(); err != nil || len(all) != 5000 || !strings.HasPrefix(all[0].GetUri(), "s3://"+owner) {
+		if all := got.GetTable().GetSources(); err != nil || len(all) != 5000 ||
+			!strings.HasPrefix(all[0].GetUri(), "s3://"+owner) {
 			t.Errorf("%s has %d sources, %v", owner, len(all), err)
 		}
 		if err := tables.Delete(as(owner), numbers.ID()); err != nil {

@@ -89,7 +89,8 @@ type Config struct {
 func newStore[V any](cfg Config, k kind[V]) *Store[V] {
 	return &Store[V]{
 		kind: k, Config: cfg, writing: map[string]bool{},
-		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1), cache: NewCache(cfg.CacheBytes, k.weaken), shared: map[string]V{},
+		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1),
+		cache: NewCache(cfg.CacheBytes, k.weaken), shared: map[string]V{},
 	}
 }
 
@@ -99,12 +100,14 @@ func (k *kind[V]) idOf(e store.Entry) string   { return e.Key[len(k.prefix()):] 
 func (k *kind[V]) reason(suffix string) string { return strings.ToUpper(k.word) + suffix }
 
 // Add stores a value for the caller and returns its record. A value that the caller has already is not stored again.
-func (s *Store[V]) Add(ctx context.Context, name string, value V, now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
+func (s *Store[V]) Add(ctx context.Context, name string, value V,
+	now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
 	return s.add(ctx, &statev1.Claim{DisplayName: name, CreateTime: now}, value, nil)
 }
 
 // add stores a value with a claim of the caller, who imported it from sources, if there are any.
-func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V, sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
+func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V,
+	sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
 	id, err := s.ID(value)
 	if err != nil {
 		return nil, err
@@ -143,7 +146,8 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V, sourc
 }
 
 // claimBlob stores record, or adds its claim to the existing record and deletes the new blob.
-func (s *Store[V]) claimBlob(change records.Change, id string, record *statev1.ContentRecord, sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
+func (s *Store[V]) claimBlob(change records.Change, id string, record *statev1.ContentRecord,
+	sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
 	unlock, err := s.lock(change.Caller())
 	if err != nil {
 		s.discard(record.GetBlob())
@@ -198,7 +202,8 @@ func (s *Store[V]) settle(blob string) {
 func (s *Store[V]) discard(blob string) {
 	defer s.settle(blob)
 	if err := s.DeleteBlob(blob); err != nil {
-		s.Logger.Warn("the blob of a "+s.noun+" that was not stored is left until the next start", "blob", blob, "error", err)
+		s.Logger.Warn("the blob of a "+s.noun+" that was not stored is left until the next start", "blob",
+			blob, "error", err)
 	}
 }
 
@@ -253,7 +258,8 @@ func (s *Store[V]) TouchAt(ctx context.Context, id string, at time.Time) (*state
 
 // lastUse returns when a value was last used, according to its record. It may have been used up to UseGrain later.
 func lastUse(record *statev1.ContentRecord) (last time.Time) {
-	for _, at := range []*timestamppb.Timestamp{record.GetLastUse(), record.GetDataset().GetCreateTime(), record.GetTable().GetCreateTime()} {
+	for _, at := range []*timestamppb.Timestamp{record.GetLastUse(), record.GetDataset().GetCreateTime(),
+		record.GetTable().GetCreateTime()} {
 		if at != nil && at.AsTime().After(last) {
 			last = at.AsTime()
 		}
@@ -276,17 +282,20 @@ func (s *Store[V]) lookup(ctx context.Context, id string) (*statev1.ContentRecor
 
 // List returns the page of values that a request asks for and the token of the next page. Only values of the caller
 // are listed, and only those whose records are not damaged.
-func List[V, P any](ctx context.Context, s *Store[V], request records.PageRequest, of func(*statev1.ContentRecord) P) ([]P, string, error) {
+func List[V, P any](ctx context.Context, s *Store[V], request records.PageRequest,
+	of func(*statev1.ContentRecord) P) ([]P, string, error) {
 	caller := identity.FromContext(ctx)
-	return records.PageOf(ctx, s.Writer.State, s.prefix(), records.Ascending, request, func(entry store.Entry) (item P, wanted bool, err error) {
-		record, err := records.Decode[statev1.ContentRecord](entry)
-		if err != nil {
-			s.Logger.Error("the record of a "+s.noun+" is damaged; it is not listed", s.word, s.idOf(entry), "error", err)
-			return item, false, nil
-		}
-		record = viewFor(record, caller)
-		return of(record), record != nil, nil
-	})
+	return records.PageOf(ctx, s.Writer.State, s.prefix(), records.Ascending, request,
+		func(entry store.Entry) (item P, wanted bool, err error) {
+			record, err := records.Decode[statev1.ContentRecord](entry)
+			if err != nil {
+				s.Logger.Error("the record of a "+s.noun+" is damaged; it is not listed", s.word, s.idOf(entry),
+					"error", err)
+				return item, false, nil
+			}
+			record = viewFor(record, caller)
+			return of(record), record != nil, nil
+		})
 }
 
 // Load returns a value of the caller.
@@ -335,7 +344,8 @@ func (s *Store[V]) Keeps(id string) bool {
 
 // open returns a reader of canonical bytes. A length of -1 means to the end. A whole value is checked against its id,
 // which is its hash.
-func (s *Store[V]) open(ctx context.Context, record *statev1.ContentRecord, id string, offset, length int64) (io.ReadCloser, error) {
+func (s *Store[V]) open(ctx context.Context, record *statev1.ContentRecord, id string,
+	offset, length int64) (io.ReadCloser, error) {
 	object := s.object(id)
 	r, err := s.Blobs.Open(ctx, record.GetBlob(), offset, length)
 	if errors.Is(err, store.ErrNotFound) {
@@ -362,7 +372,8 @@ func (k *kind[V]) object(id string) records.Object {
 // Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares values
 // with damaged records and those in use; inUse counts the jobs that use each id. keep returns how long an
 // unused value is kept, zero meaning forever, and why it is deleted after that.
-func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]int, now time.Time, keep func() (time.Duration, string)) error {
+func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]int, now time.Time,
+	keep func() (time.Duration, string)) error {
 	if age, _ := keep(); age == 0 {
 		return nil
 	}

@@ -103,7 +103,8 @@ func TestUploadsOfOneOwner(t *testing.T) {
 // The rate of an owner also holds for uploads one after another.
 func TestUploadRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := NewUploads(UploadLimits{Memory: queue.NewBudget(0).Share(1000), MessageBytes: 10, Rate: 1 << 30, RatePerOwner: 1000})
+		u := NewUploads(UploadLimits{Memory: queue.NewBudget(0).Share(1000), MessageBytes: 10, Rate: 1 << 30,
+			RatePerOwner: 1000})
 		begin := func(ctx context.Context) *Upload {
 			one, err := u.Begin(ctx)
 			if err != nil {
@@ -202,7 +203,8 @@ func TestKeptUploads(t *testing.T) {
 		}
 		again := begin("ann", 10)
 		if kept := again.Resume("x", 4); kept != nil || again.held.Bytes()>>10 != 10 || u.memory.Held()>>10 != 70 {
-			t.Errorf("more parts than were kept: resumed %v with %d bytes of %d", kept, again.held.Bytes()>>10, u.memory.Held()>>10)
+			t.Errorf("more parts than were kept: resumed %v with %d bytes of %d", kept, again.held.Bytes()>>10,
+				u.memory.Held()>>10)
 		}
 		if kept := again.Resume("x", 2); kept == nil || kept.Parts != 3 || again.held.Bytes()>>10 != 70 {
 			t.Errorf("resumed %v with %d bytes", kept, again.held.Bytes()>>10)
@@ -253,7 +255,8 @@ func TestKeptUploadsAreBounded(t *testing.T) {
 // An upload that broke off gives shared memory back soon.
 func TestAKeptUploadReturnsSharedMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := NewUploads(UploadLimits{Memory: queue.NewBudget(10_000).Share(10_000), MessageBytes: 10, Stall: time.Minute})
+		u := NewUploads(UploadLimits{Memory: queue.NewBudget(10_000).Share(10_000), MessageBytes: 10,
+			Stall: time.Minute})
 		large, err := u.Begin(t.Context())
 		if err == nil {
 			err = large.Hold(15_000)
@@ -312,7 +315,9 @@ func TestUploadsCountForTheirMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		part, received := &cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Rows{Rows: &cleavev1.TableRows{Columns: []*cleavev1.Column{column}}}}, false
+		part := &cleavev1.CreateTableRequest{
+			Part: &cleavev1.CreateTableRequest_Rows{Rows: &cleavev1.TableRows{Columns: []*cleavev1.Column{column}}}}
+		received := false
 		err = Receive(held, func() (*cleavev1.CreateTableRequest, error) {
 			if received {
 				return nil, io.EOF

@@ -159,14 +159,17 @@ func (u *Upload) hold(bytes int64) error {
 	switch held := memory.Held(); {
 	case held+bytes > memory.Own() && held > u.held.Bytes():
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
-			"the uploads in progress use %s of the %s that this coordinator has for them; try again when some have ended",
+			"the uploads in progress use %s of the %s that this coordinator has for them; try again when "+
+				"some have ended",
 			text.Bytes(held), text.Bytes(memory.Own())).RetryIn(RetryUpload)
 	case held+bytes > memory.Max():
 		return fault.New(fault.ResourceExhausted, "COORDINATOR_TOO_SMALL",
-			"the upload needs more than the %s of memory that this coordinator has for uploads and jobs; start it with more --memory", text.Bytes(memory.Max()))
+			"the upload needs more than the %s of memory that this coordinator has for uploads and jobs; start it "+
+				"with more --memory", text.Bytes(memory.Max()))
 	case !u.held.Grow(bytes):
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
-			"the upload needs more than the %s that this coordinator has for uploads, and jobs and calls leave too little; try again when some have ended",
+			"the upload needs more than the %s that this coordinator has for uploads, and jobs and calls leave too "+
+				"little; try again when some have ended",
 			text.Bytes(memory.Own())).RetryIn(RetryUpload)
 	}
 	return nil
@@ -287,7 +290,8 @@ func Receive[P proto.Message](u *Upload, receive func() (P, error), take func(P)
 		part P
 		err  error
 	}
-	parts, left := make(chan received), make(chan struct{})
+	parts := make(chan received)
+	left := make(chan struct{})
 	defer close(left)
 	go func() {
 		for {
@@ -325,7 +329,8 @@ func Receive[P proto.Message](u *Upload, receive func() (P, error), take func(P)
 			}
 		case <-silence.C:
 			return fault.New(fault.DeadlineExceeded, "UPLOAD_STALLED",
-				"the upload was aborted because it sent nothing for %v; send it again, or resume it if it has an upload_id", u.all.stall)
+				"the upload was aborted because it sent nothing for %v; send it again, or resume it if it has an "+
+					"upload_id", u.all.stall)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 // Package events keeps the events of an unfinished job. An event is numbered when it is appended and becomes
 // visible to clients when it is durable, in order and without gaps. A run that starts over repeats the events of the
-// run before it; an event that differs is an error, or revokes the events from there on if the numeric class has changed.
+// run before it; an event that differs is an error, or revokes the events from there on if the numeric class has
+// changed.
 package events
 
 import (
@@ -92,7 +93,8 @@ func Load(ctx context.Context, state store.State, job string, commit func(store.
 		}
 		for at, e := range batch.GetEvents() {
 			if want := uint32(len(l.durable) + at + 1); e.GetSequence() != want {
-				return l, eventsDamaged(job, entry.Key, fmt.Errorf("event %d is in the place of event %d", e.GetSequence(), want))
+				return l, eventsDamaged(job, entry.Key, fmt.Errorf("event %d is in the place of event %d",
+					e.GetSequence(), want))
 			}
 		}
 		l.publish(batch.GetEvents()...)
@@ -102,7 +104,8 @@ func Load(ctx context.Context, state store.State, job string, commit func(store.
 }
 
 func eventsDamaged(job, key string, why error) error {
-	return fault.New(fault.DataLoss, Damaged, "the stored events %s of job %s cannot be used: %v; run the job again", key, job, why).
+	return fault.New(fault.DataLoss, Damaged, "the stored events %s of job %s cannot be used: %v; run the job again",
+		key, job, why).
 		With("job_id", job).Because(why)
 }
 
@@ -129,7 +132,8 @@ func (l *Log) Append(e *cleavev1.Event) error {
 // differsOnlyInText reports whether two events differ only in human-readable text. Another version of this software,
 // with other messages, may have run the earlier attempt.
 func differsOnlyInText(e, earlier *cleavev1.Event) bool {
-	a, b := proto.CloneOf(e), proto.CloneOf(earlier)
+	a := proto.CloneOf(e)
+	b := proto.CloneOf(earlier)
 	for _, event := range []*cleavev1.Event{a, b} {
 		switch what := event.GetWhat().(type) {
 		case *cleavev1.Event_Notice:
@@ -231,12 +235,14 @@ func flushable(events []*cleavev1.Event) int {
 // with returns the batches with fresh events added: to the last batch as long as it has room, and then to new ones.
 // It also returns the entries that have to be written. It changes nothing that b refers to.
 func (b batches) with(job string, fresh []*cleavev1.Event) (batches, []store.Entry, error) {
-	b.keys, b.last = slices.Clip(b.keys), slices.Clip(b.last)
+	b.keys = slices.Clip(b.keys)
+	b.last = slices.Clip(b.last)
 	var puts []store.Entry
 	for len(fresh) > 0 {
 		if b.room < proto.Size(fresh[0]) {
 			b.keys = append(b.keys, records.EventKey(job, fresh[0].GetSequence()))
-			b.last, b.room = nil, max(batchBytes, proto.Size(fresh[0]))
+			b.last = nil
+			b.room = max(batchBytes, proto.Size(fresh[0]))
 		}
 		for len(fresh) > 0 && proto.Size(fresh[0]) <= b.room {
 			b.room -= proto.Size(fresh[0])
@@ -302,7 +308,8 @@ func (l *Log) Latest() (sequence uint32, iteration *cleavev1.Iteration) {
 	return uint32(len(l.durable)), l.step
 }
 
-// SetDoubt says why the events that the run has yet to repeat may be void; "" if they hold. Those that differ are revoked.
+// SetDoubt says why the events that the run has yet to repeat may be void; "" if they hold. Those that differ are
+// revoked.
 func (l *Log) SetDoubt(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -72,7 +72,8 @@ func TestEventLogEqualsWhatWasAppended(t *testing.T) {
 }
 
 func TestEventsAreInvisibleUntilDurable(t *testing.T) {
-	release, committed := make(chan struct{}), make(chan struct{}, 1)
+	release := make(chan struct{})
+	committed := make(chan struct{}, 1)
 	l := New("job", func(store.Txn) error {
 		committed <- struct{}{}
 		<-release
@@ -133,7 +134,9 @@ func TestARefusedFlushIsRepeated(t *testing.T) {
 		return nil
 	})
 	for i := range 5 {
-		if err := l.Append(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(i)}}}); err != nil {
+		if err := l.Append(
+			&cleavev1.Event{
+				What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(i)}}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Flush(); err == nil {
@@ -175,7 +178,8 @@ func TestKeysIncludeThoseOfAFailedFlush(t *testing.T) {
 func TestRepeatedEventsMayHaveOtherWords(t *testing.T) {
 	said := func(reason, words string) *cleavev1.Event {
 		return &cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{
-			Reason: reason, Message: words, Parts: []*cleavev1.MessagePart{{Part: &cleavev1.MessagePart_Text{Text: words}}},
+			Reason: reason, Message: words,
+			Parts: []*cleavev1.MessagePart{{Part: &cleavev1.MessagePart_Text{Text: words}}},
 		}}}
 	}
 	shifted := func(sigma float64, words string) *cleavev1.Event {

@@ -8,11 +8,12 @@ import (
 )
 
 func iterationEvent(n uint32, objective float64) *cleavev1.Event {
-	return &cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: n, Objective: objective}}}
+	return &cleavev1.Event{
+		What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: n, Objective: objective}}}
 }
 
-// The first run of a coordinator of another numeric class repeats what still holds and revokes the rest. So does that of
-// the next class, and what a later coordinator has to repeat are the events that hold.
+// The first run of a coordinator of another numeric class repeats what still holds and revokes the rest. So does that
+// of the next class, and what a later coordinator has to repeat are the events that hold.
 func TestEventsOfAnotherClassAreRevoked(t *testing.T) {
 	state := store.NewMemory()
 	defer state.Close()

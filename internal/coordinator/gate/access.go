@@ -71,7 +71,8 @@ func knownMethod(method string) string {
 }
 
 // Authorize checks that the caller of an HTTP request may call a method. ctx has the peer, and header the credentials.
-// It lets the HTTP server refuse a request before it reads the body; the call that the request becomes is checked again.
+// It lets the HTTP server refuse a request before it reads the body; the call that the request becomes is checked
+// again.
 func (g *Gate) Authorize(ctx context.Context, method string, header metadata.MD) error {
 	if g.callers == nil {
 		return nil
@@ -97,9 +98,11 @@ func (g *Gate) authorize(ctx context.Context, call *tap.Info) (context.Context, 
 	switch {
 	case err != nil:
 	case !exists:
-		err = status.Errorf(codes.Unimplemented, "this coordinator has no method %.200s; it may be of an older version", call.FullMethodName)
+		err = status.Errorf(codes.Unimplemented, "this coordinator has no method %.200s; it may be of an older version",
+			call.FullMethodName)
 	case !caller.Role.May(rule.needs):
-		err = fault.New(fault.PermissionDenied, "ROLE_MISSING", "%s has the role %v, but this call needs the role %v", caller.Name, caller.Role, rule.needs).
+		err = fault.New(fault.PermissionDenied, "ROLE_MISSING", "%s has the role %v, but this call needs the role %v",
+			caller.Name, caller.Role, rule.needs).
 			With("role", caller.Role.String()).With("needed", rule.needs.String())
 	}
 	if err != nil {
@@ -131,7 +134,8 @@ func (g *Gate) auditRefusal(ctx context.Context, caller identity.Caller, method 
 		return
 	}
 	line := auditLine(identity.NewContext(ctx, caller), audit.End, knownMethod(method))
-	line.Code, line.Reason = status.Code(answer).String(), wire.Reason(answer)
+	line.Code = status.Code(answer).String()
+	line.Reason = wire.Reason(answer)
 	write := g.audit.Write
 	if caller.Name == "" {
 		write = g.audit.WriteStranger

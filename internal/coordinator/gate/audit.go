@@ -23,7 +23,8 @@ import (
 
 // AuditUnary is an interceptor that records calls in the audit log. It rejects a call that changes something if the log
 // cannot be written.
-func (g *Gate) AuditUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (g *Gate) AuditUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+	handler grpc.UnaryHandler) (any, error) {
 	if g.audit == nil || methods[info.FullMethod].does == routine {
 		return handler(ctx, request)
 	}
@@ -41,7 +42,8 @@ func (g *Gate) AuditUnary(ctx context.Context, request any, info *grpc.UnaryServ
 }
 
 // AuditStream is AuditUnary for streams. It looks for ids in the first message of each direction.
-func (g *Gate) AuditStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (g *Gate) AuditStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	if g.audit == nil || methods[info.FullMethod].does == routine {
 		return handler(server, stream)
 	}
@@ -64,14 +66,17 @@ func (g *Gate) auditBegin(ctx context.Context, method string, ids *auditedIDs) e
 	if err := g.audit.Write(line); err != nil {
 		g.cfg.Logger.Error("a call is refused, because the audit log cannot be written", "method", method, "error", err)
 		return wire.Status(fault.New(fault.Unavailable, "AUDIT_LOG_FAILED",
-			"the coordinator cannot write its audit log, so it rejects calls that change something; ask its operator to fix that, and try again"))
+			"the coordinator cannot write its audit log, so it rejects calls that change something; ask its operator "+
+				"to fix that, and try again"))
 	}
 	return nil
 }
 
 func (g *Gate) auditEnd(ctx context.Context, method string, ids *auditedIDs, err error) {
 	line := auditLine(ctx, audit.End, method)
-	line.IDs, line.Code, line.Reason = ids.all(), status.Code(err).String(), wire.Reason(err)
+	line.IDs = ids.all()
+	line.Code = status.Code(err).String()
+	line.Reason = wire.Reason(err)
 	if err := g.audit.Write(line); err != nil {
 		g.cfg.Logger.Error("the audit log cannot be written", "method", method, "error", err)
 	}
@@ -135,7 +140,8 @@ func (a *auditedIDs) visit(m protoreflect.Message, depth int) {
 	})
 }
 
-var idFields = map[string]bool{"job_id": true, "dataset_id": true, "table_id": true, "worker_id": true, "request_id": true}
+var idFields = map[string]bool{"job_id": true, "dataset_id": true, "table_id": true, "worker_id": true,
+	"request_id": true}
 
 func (a *auditedIDs) add(name, id string) {
 	if name == "request_id" { // of the caller's choice

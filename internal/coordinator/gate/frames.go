@@ -39,7 +39,8 @@ func (w watchful) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo
 	if err != nil {
 		return secured, info, err
 	}
-	return &watchedConn{Conn: secured, log: w.log, skip: prefaceBytes, idle: rate.NewLimiter(idleFramesPerSecond, maxIdleFrames)}, info, nil
+	return &watchedConn{Conn: secured, log: w.log, skip: prefaceBytes,
+		idle: rate.NewLimiter(idleFramesPerSecond, maxIdleFrames)}, info, nil
 }
 
 func (w watchful) Clone() credentials.TransportCredentials {
@@ -85,11 +86,14 @@ func (c *watchedConn) watch(p []byte) error {
 			continue
 		}
 		taken := min(headerBytes-len(c.header), len(p))
-		c.header, p = append(c.header, p[:taken]...), p[taken:]
+		c.header = append(c.header, p[:taken]...)
+		p = p[taken:]
 		if len(c.header) < headerBytes {
 			return nil
 		}
-		length, kind, flags := int(binary.BigEndian.Uint32(c.header)>>8), c.header[3], c.header[4]
+		length := int(binary.BigEndian.Uint32(c.header) >> 8)
+		kind := c.header[3]
+		flags := c.header[4]
 		c.header, c.skip = c.header[:0], length
 		if kind == frameContinuation {
 			if c.run++; c.run > maxContinuations {
@@ -98,7 +102,8 @@ func (c *watchedConn) watch(p []byte) error {
 			continue
 		}
 		c.run = 0
-		if kind == frameReset || kind == framePriority || kind > frameContinuation || kind == frameData && length == 0 && flags&flagEndStream == 0 {
+		if kind == frameReset || kind == framePriority || kind > frameContinuation ||
+			kind == frameData && length == 0 && flags&flagEndStream == 0 {
 			if !c.idle.Allow() {
 				return errIdleFrames
 			}

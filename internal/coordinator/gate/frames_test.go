@@ -30,13 +30,15 @@ type rawClient struct {
 func dialRaw(t *testing.T) *rawClient {
 	t.Helper()
 	g, err := Open(Config{
-		Security: Security{Serve: credentials.Serve{Insecure: true}}, Limits: Limits{Calls: 10, ShortCalls: 10, Streams: 10},
+		Security:       Security{Serve: credentials.Serve{Insecure: true}},
+		Limits:         Limits{Calls: 10, ShortCalls: 10, Streams: 10},
 		RequestTimeout: time.Hour, SlowReader: time.Hour, Logger: hclog.NewNullLogger(), Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer(append(g.ServerOptions(insecure.NewCredentials()), grpc.ChainUnaryInterceptor(g.HoldUnary), grpc.ChainStreamInterceptor(g.HoldStream))...)
+	server := grpc.NewServer(append(g.ServerOptions(insecure.NewCredentials()), grpc.ChainUnaryInterceptor(g.HoldUnary),
+		grpc.ChainStreamInterceptor(g.HoldStream))...)
 	healthv1.RegisterHealthServer(server, health.NewServer())
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,7 +69,8 @@ func dialRaw(t *testing.T) *rawClient {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	for _, field := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", healthv1.Health_Watch_FullMethodName}, {":authority", "test"},
+		{":method", "POST"}, {":scheme", "http"}, {":path", healthv1.Health_Watch_FullMethodName},
+		{":authority", "test"},
 		{"content-type", "application/grpc"}, {"te", "trailers"},
 	} {
 		if err := encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}); err != nil {
@@ -118,7 +121,9 @@ func TestFloodsOfFramesEndTheConnection(t *testing.T) {
 		}},
 		"rapid resets": {count: endless, write: reset},
 		"some resets":  {count: maxIdleFrames / 2, write: reset, allowed: true},
-		"priorities":   {count: endless, write: func(c *rawClient, _ int) error { return c.WritePriority(1, http2.PriorityParam{StreamDep: 3}) }},
+		"priorities": {count: endless, write: func(c *rawClient, _ int) error {
+			return c.WritePriority(1, http2.PriorityParam{StreamDep: 3})
+		}},
 		"empty data": {count: endless, write: func(c *rawClient, at int) error {
 			if at == 0 {
 				return c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: c.check, EndHeaders: true})

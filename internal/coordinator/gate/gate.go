@@ -101,12 +101,14 @@ func (g *Gate) ServerOptions(transport credentials.TransportCredentials) []grpc.
 
 // InUse returns how much of each limit is in use. Calls include those that wait for their turn.
 func (g *Gate) InUse() Limits {
-	return Limits{Calls: g.limiters[callSlot].inUse(), ShortCalls: g.limiters[shortSlot].inUse(), Streams: g.limiters[streamSlot].inUse()}
+	return Limits{Calls: g.limiters[callSlot].inUse(), ShortCalls: g.limiters[shortSlot].inUse(),
+		Streams: g.limiters[streamSlot].inUse()}
 }
 
 // HoldUnary keeps the slot of a call until its handler returns, and makes calls that plan, submit or evaluate jobs wait
 // for their turn. Only what measures calls may come before it, so that waiting is measured too.
-func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+	handler grpc.UnaryHandler) (any, error) {
 	requestArrived(ctx)
 	defer keepSlot(ctx)()
 	release, err := g.holdRequest(request)
@@ -125,7 +127,8 @@ func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServe
 }
 
 // HoldStream keeps the slot of a stream until its handler returns. Only what measures streams may come before it.
-func (g *Gate) HoldStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (g *Gate) HoldStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	defer keepSlot(stream.Context())()
 	if info.IsClientStream { // the handler watches for silence itself, and counts what arrives
 		requestArrived(stream.Context())
@@ -140,10 +143,14 @@ func (g *Gate) addLimiters() {
 	l := g.cfg.Limits
 	g.turns = queue.NewQueue[chan struct{}](queue.Limits{Running: l.Calls})
 	g.limiters = map[slotKind]*limiter{
-		callSlot:   newLimiter(l.Calls+max(l.Calls, minWaitingCalls), "TOO_MANY_CALLS", "%d calls are running or waiting, the maximum for this client or for the coordinator; try again"),
-		shortSlot:  newLimiter(l.ShortCalls, "TOO_MANY_CALLS", "%d short calls are running, the maximum for this client or for the coordinator; try again"),
-		streamSlot: newLimiter(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, the maximum for this client or for the coordinator; try again when some have ended"),
-		probeSlot:  newLimiter(maxProbes, "TOO_MANY_PROBES", "%d health checks are running, the maximum for the coordinator; try again"),
+		callSlot: newLimiter(l.Calls+max(l.Calls, minWaitingCalls), "TOO_MANY_CALLS",
+			"%d calls are running or waiting, the maximum for this client or for the coordinator; try again"),
+		shortSlot: newLimiter(l.ShortCalls, "TOO_MANY_CALLS",
+			"%d short calls are running, the maximum for this client or for the coordinator; try again"),
+		streamSlot: newLimiter(l.Streams, "TOO_MANY_STREAMS",
+			"%d streams are open, the maximum for this client or for the coordinator; try again when some have ended"),
+		probeSlot: newLimiter(maxProbes, "TOO_MANY_PROBES",
+			"%d health checks are running, the maximum for the coordinator; try again"),
 	}
 }
 

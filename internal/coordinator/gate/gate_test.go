@@ -46,7 +46,8 @@ func (h *heldJobs) GetJob(_ context.Context, request *cleavev1.GetJobRequest) (*
 	return nil, h.hold(request.GetJobId())
 }
 
-func (h *heldJobs) CreateJob(_ context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {
+func (h *heldJobs) CreateJob(_ context.Context,
+	request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {
 	return nil, h.hold(request.GetRequestId())
 }
 
@@ -67,7 +68,8 @@ func serve(t *testing.T, limits Limits) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer(append(g.ServerOptions(insecure.NewCredentials()), grpc.ChainUnaryInterceptor(g.HoldUnary), grpc.ChainStreamInterceptor(g.HoldStream))...)
+	server := grpc.NewServer(append(g.ServerOptions(insecure.NewCredentials()), grpc.ChainUnaryInterceptor(g.HoldUnary),
+		grpc.ChainStreamInterceptor(g.HoldStream))...)
 	s := &served{Gate: g, heldJobs: &heldJobs{begun: make(chan string, 100), letGo: make(chan struct{}, 100)}}
 	cleavev1.RegisterJobServiceServer(server, s.heldJobs)
 	healthv1.RegisterHealthServer(server, health.NewServer())
@@ -75,7 +77,8 @@ func serve(t *testing.T, limits Limits) *served {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	dial := func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) }
-	s.conn, err = grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial))
+	s.conn, err = grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(dial))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +128,8 @@ func TestReadsAreBounded(t *testing.T) {
 		<-s.begun
 	}
 	wantRefused(t, s.get(t.Context(), "third"), "TOO_MANY_CALLS")
-	wantRefused(t, s.get(t.Context(), strings.Repeat("x", 8<<20)), "TOO_MANY_CALLS") // larger than any window: it is not read
+	// larger than any window: it is not read
+	wantRefused(t, s.get(t.Context(), strings.Repeat("x", 8<<20)), "TOO_MANY_CALLS")
 	s.letGo <- struct{}{}
 	<-ends
 	s.settle(t, 1)
@@ -195,7 +199,8 @@ func TestCallsWithoutARequestMakeRoom(t *testing.T) {
 	s.limiters[shortSlot].waiting.evictAfter = time.Hour
 	ends := make(chan error, 2)
 	for range 2 {
-		stream, err := s.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, cleavev1.JobService_GetJob_FullMethodName)
+		stream, err := s.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true},
+			cleavev1.JobService_GetJob_FullMethodName)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,11 +223,13 @@ func TestCallsWithoutARequestMakeRoom(t *testing.T) {
 
 // A client that has its share of the slots does not end the calls of others to get more.
 func TestAShareIsNotExceededAtTheCostOfOthers(t *testing.T) {
-	g := &Gate{cfg: Config{Limits: Limits{Calls: 1, ShortCalls: 4, Streams: 1}, RequestTimeout: time.Hour, Logger: hclog.NewNullLogger()}}
+	g := &Gate{cfg: Config{Limits: Limits{Calls: 1, ShortCalls: 4, Streams: 1}, RequestTimeout: time.Hour,
+		Logger: hclog.NewNullLogger()}}
 	g.addLimiters()
 	g.limiters[shortSlot].waiting.evictAfter = 0
 	enter := func(client string) (context.Context, error) {
-		ctx := peer.NewContext(identity.NewContext(t.Context(), identity.Caller{Name: client, Role: identity.Reader}), &peer.Peer{Addr: &net.TCPAddr{}})
+		ctx := peer.NewContext(identity.NewContext(t.Context(), identity.Caller{Name: client, Role: identity.Reader}),
+			&peer.Peer{Addr: &net.TCPAddr{}})
 		call := &tap.Info{FullMethodName: cleavev1.JobService_GetJob_FullMethodName}
 		ctx, err := g.takeSlot(ctx, call)
 		if err != nil {
@@ -287,7 +294,8 @@ func TestClientsShareADoorway(t *testing.T) {
 			}
 			want := total < d.limit && (2*total < d.limit || held[client] == 0 || held[client] < d.limit/(clients+1))
 			if got := d.take(client); got != want {
-				t.Fatalf("%s with %d of %d places, %d taken by %d others: %v", client, held[client], d.limit, total, clients, got)
+				t.Fatalf("%s with %d of %d places, %d taken by %d others: %v", client, held[client], d.limit,
+					total, clients, got)
 			}
 			if want {
 				held[client]++
@@ -345,7 +353,8 @@ func TestClientsTakeTurns(t *testing.T) {
 // Streams take the slots of streams, and other calls those of calls or reads.
 func TestMethodsTakeTheirSlots(t *testing.T) {
 	for _, service := range []grpc.ServiceDesc{
-		cleavev1.DatasetService_ServiceDesc, cleavev1.TableService_ServiceDesc, cleavev1.JobService_ServiceDesc, cleavev1.ClusterService_ServiceDesc,
+		cleavev1.DatasetService_ServiceDesc, cleavev1.TableService_ServiceDesc, cleavev1.JobService_ServiceDesc,
+		cleavev1.ClusterService_ServiceDesc,
 	} {
 		for _, stream := range service.Streams {
 			if name := "/" + service.ServiceName + "/" + stream.StreamName; methods[name].takes != streamSlot {
@@ -384,7 +393,9 @@ func (panickingStream) SendMsg(any) error { panic("encoding") }
 func TestAPanicWhileSendingEndsTheStream(t *testing.T) {
 	g := serve(t, Limits{})
 	info := &grpc.StreamServerInfo{FullMethod: cleavev1.JobService_WatchJob_FullMethodName, IsServerStream: true}
-	err := g.TimeReaders(nil, panickingStream{}, info, func(_ any, stream grpc.ServerStream) error { return stream.SendMsg(nil) })
+	err := g.TimeReaders(nil, panickingStream{}, info, func(_ any, stream grpc.ServerStream) error {
+		return stream.SendMsg(nil)
+	})
 	if !fault.Is(err, "PANIC") {
 		t.Errorf("got %v", err)
 	}

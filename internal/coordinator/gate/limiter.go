@@ -40,8 +40,10 @@ type limiter struct {
 }
 
 func newLimiter(limit int, reason, message string) *limiter {
-	refusal := fault.New(fault.ResourceExhausted, reason, message, limit).With("limit", fmt.Sprint(limit)).RetryIn(retryCall)
-	return &limiter{limit: limit, refusal: wire.Status(refusal), waiting: waiting{evictAfter: evictAfter}, byClient: map[string]int{}}
+	refusal := fault.New(fault.ResourceExhausted, reason, message, limit).With("limit", fmt.Sprint(limit)).
+		RetryIn(retryCall)
+	return &limiter{limit: limit, refusal: wire.Status(refusal), waiting: waiting{evictAfter: evictAfter},
+		byClient: map[string]int{}}
 }
 
 // take takes a slot for a client and reports whether there was one.
@@ -104,7 +106,8 @@ type slot struct {
 type slotKey struct{}
 
 // takeSlot takes a slot of the limiter of the method. It fails if there is none, or none for this client. If all are
-// taken, a call whose request has not arrived makes room. A client that already has its share cannot evict another call.
+// taken, a call whose request has not arrived makes room. A client that already has its share cannot evict another
+// call.
 func (g *Gate) takeSlot(ctx context.Context, info *tap.Info) (context.Context, error) {
 	l := g.limiterOf(info.FullMethodName)
 	if l == nil {

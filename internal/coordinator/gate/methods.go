@@ -22,9 +22,10 @@ type methodRule struct {
 type effect uint8
 
 const (
-	reads   effect = iota // changes nothing; the audit log gets a line when the call has ended
-	changes               // the audit log gets a line before the call begins, without which it is refused, and another one at its end
-	routine               // health checks, and calls that workers make many times a second; not in the audit log
+	reads effect = iota // changes nothing; the audit log gets a line when the call has ended
+	// the audit log gets a line before the call begins, without which it is refused, and another one at its end
+	changes
+	routine // health checks, and calls that workers make many times a second; not in the audit log
 )
 
 // slotKind is which of the limited slots a call takes, see Limits.

@@ -93,7 +93,8 @@ func (g *Gate) awaitRequest(ctx context.Context, call *tap.Info) context.Context
 		cancel(errNoRequest)
 		if caller.Name != "" { // otherwise anyone could fill the log
 			p, _ := peer.FromContext(ctx)
-			g.cfg.Logger.Warn("closing a call whose request never arrived", "method", knownMethod(call.FullMethodName), "caller", caller.Name,
+			g.cfg.Logger.Warn("closing a call whose request never arrived", "method", knownMethod(call.FullMethodName),
+				"caller", caller.Name,
 				"peer", p.Addr.String(), "waited", time.Since(a.since).String())
 		}
 	}
@@ -158,11 +159,13 @@ type timedStream struct {
 }
 
 // TimeReaders is an interceptor that ends streams whose clients do not read.
-func (g *Gate) TimeReaders(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (g *Gate) TimeReaders(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	if methods[info.FullMethod].takes == noSlot || !info.IsServerStream {
 		return handler(server, stream)
 	}
-	return handler(server, &timedStream{ServerStream: stream, limit: g.cfg.SlowReader, log: g.cfg.Logger, sent: make(chan error, 1)})
+	return handler(server, &timedStream{ServerStream: stream, limit: g.cfg.SlowReader, log: g.cfg.Logger,
+		sent: make(chan error, 1)})
 }
 
 // SendMsg sends in another goroutine, which ends at the latest when the handler returns and the stream ends.
@@ -181,6 +184,7 @@ func (s *timedStream) SendMsg(message any) error {
 		return err
 	case <-s.timer.C:
 		return fault.New(fault.Unavailable, queue.SlowReader,
-			"the client read nothing for %v, so the stream was closed; resume after the last message received", s.limit).RetryIn(retryCall)
+			"the client read nothing for %v, so the stream was closed; resume after the last message received",
+			s.limit).RetryIn(retryCall)
 	}
 }

@@ -29,8 +29,8 @@ func (s *Server) authorize(r *http.Request, method string) error {
 const (
 	// smallMessage is the size in bytes up to which messages need no reservation.
 	smallMessage = 64 << 10
-	// messageMemory is about how much memory a byte of a message takes: as text, decoded, and encoded again for the gRPC
-	// server.
+	// messageMemory is about how much memory a byte of a message takes: as text, decoded, and encoded again for the
+	// gRPC server.
 	messageMemory = 4
 )
 
@@ -44,10 +44,11 @@ func cover(held *queue.Reservation, message int) error {
 	return nil
 }
 
-// counted returns a request of a method whose body, if it is one message, reserves memory as it is read, and ends with an
-// error if it is too large, although connect would read all of it. convert converts errors about the client to those of
-// the protocol. The caller calls end when the request is answered.
-func (s *Server) counted(r *http.Request, method protoreflect.MethodDescriptor, convert func(error) error) (_ *http.Request, end func()) {
+// counted returns a request of a method whose body, if it is one message, reserves memory as it is read, and ends with
+// an error if it is too large, although connect would read all of it. convert converts errors about the client to those
+// of the protocol. The caller calls end when the request is answered.
+func (s *Server) counted(r *http.Request, method protoreflect.MethodDescriptor,
+	convert func(error) error) (_ *http.Request, end func()) {
 	held, _ := s.cfg.Memory.ReserveNow(0)
 	body := &convertedBody{Reader: r.Body, Closer: r.Body, convert: convert}
 	if !method.IsStreamingClient() {
@@ -81,7 +82,9 @@ type messageLimiter struct {
 func (l *messageLimiter) Read(p []byte) (int, error) {
 	const envelope = 5 // bytes that some protocols add to a message
 	if l.read > l.limit+envelope {
-		return 0, fault.New(fault.ResourceExhausted, "MESSAGE_TOO_LARGE", "a message of the body is larger than %d bytes, the limit of this coordinator; send more messages with less in each", l.limit)
+		return 0, fault.New(fault.ResourceExhausted, "MESSAGE_TOO_LARGE",
+			"a message of the body is larger than %d bytes, the limit of this coordinator; send more messages with "+
+				"less in each", l.limit)
 	}
 	n, err := l.from.Read(p)
 	l.read += n
@@ -91,8 +94,8 @@ func (l *messageLimiter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpacked returns a request whose body, if it is compressed as a whole, is unpacked as it is read: a message counts for
-// its size in memory, not for the bytes sent. Compressed messages of gRPC-Web, gRPC and streams, which name their
+// unpacked returns a request whose body, if it is compressed as a whole, is unpacked as it is read: a message counts
+// for its size in memory, not for the bytes sent. Compressed messages of gRPC-Web, gRPC and streams, which name their
 // compression in other headers, count for the bytes sent; connect unpacks them up to the limit of a message.
 func unpacked(r *http.Request) *http.Request {
 	if r.Header.Get("Content-Encoding") != "gzip" {

@@ -28,7 +28,8 @@ func newCaller(conn net.Conn, client Conn) *caller {
 			grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponseBytes)),
 			grpc.WithInitialWindowSize(windowBytes), grpc.WithInitialConnWindowSize(windowBytes),
-			grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), // the client of the request decides whether to retry
+			// the client of the request decides whether to retry
+			grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
 		)
 		if err != nil {
 			panic(err) // an option is not valid

@@ -40,7 +40,8 @@ func (c *PortConn) TLS() *tls.ConnectionState {
 // client of c as those of the caller, so that calls made for the client have its rights and no others.
 func (c *PortConn) Dial(ctx context.Context) (net.Conn, error) {
 	client, server := net.Pipe()
-	same := &PortConn{Conn: &inside{Conn: server, remote: c.RemoteAddr()}, in: server, port: c.port, info: c.info, grpc: true}
+	same := &PortConn{Conn: &inside{Conn: server, remote: c.RemoteAddr()}, in: server, port: c.port,
+		info: c.info, grpc: true}
 	if err := c.port.grpc.Put(ctx, same); err != nil {
 		client.Close()
 		return nil, err
@@ -111,13 +112,15 @@ func (c *PortConn) identifyHTTP2(in *bufio.Reader) error {
 		}
 		switch f := frame.(type) {
 		case *http2.SettingsFrame:
-			if f.IsAck() && !acknowledged { // of our settings; the server that gets the connection knows nothing of them
+			// of our settings; the server that gets the connection knows nothing of them
+			if f.IsAck() && !acknowledged {
 				acknowledged = true
 				seen.Truncate(at)
 			}
 		case *http2.WindowUpdateFrame, *http2.PriorityFrame:
 		case *http2.MetaHeadersFrame:
-			c.grpc, decided = isGRPC(f), true
+			c.grpc = isGRPC(f)
+			decided = true
 		default: // such as a ping, which only gRPC clients send before their first request
 			c.grpc, decided = true, true
 		}
@@ -195,5 +198,6 @@ func refuse(conn net.Conn, start []byte, message string) error {
 
 // isExhausted reports whether the process has no room for another connection at the moment.
 func isExhausted(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ECONNABORTED)
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) ||
+		errors.Is(err, syscall.ECONNABORTED)
 }

@@ -19,7 +19,8 @@ import (
 // statusOf converts an error to a status of gRPC.
 func statusOf(err error) *status.Status {
 	if tooLarge, is := errors.AsType[*http.MaxBytesError](err); is {
-		return status.Newf(codes.ResourceExhausted, "the body of the request is larger than %d bytes, the limit of this coordinator", tooLarge.Limit)
+		return status.Newf(codes.ResourceExhausted,
+			"the body of the request is larger than %d bytes, the limit of this coordinator", tooLarge.Limit)
 	}
 	return status.Convert(wire.Status(err))
 }

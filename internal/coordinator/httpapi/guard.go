@@ -33,7 +33,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if host := hostOf(r.Host); !isKnown(hosts, host, r) {
 			writeStatus(w, http.StatusMisdirectedRequest, status.Newf(codes.PermissionDenied,
-				"this coordinator is not known as %.100q; the operator can allow the name: coordinator --http-host %.100s", host, host))
+				"this coordinator is not known as %.100q; the operator can allow the name: coordinator "+
+					"--http-host %.100s", host, host))
 			return
 		}
 		origin := r.Header.Get("Origin")
@@ -42,7 +43,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case origin == "" && r.Header.Get("Sec-Fetch-Site") != "cross-site", sameOrigin(origin, r):
 		case !s.allows(origin):
 			writeStatus(w, http.StatusForbidden, status.Newf(codes.PermissionDenied,
-				"pages of the origin %.100q may not call this coordinator; the operator can allow it: coordinator --cors-origin %.100s", origin, origin))
+				"pages of the origin %.100q may not call this coordinator; the operator can allow it: coordinator "+
+					"--cors-origin %.100s", origin, origin))
 			return
 		default:
 			allow(w, r, origin)
@@ -82,7 +84,9 @@ func hostOf(host string) string {
 // isKnown reports whether clients may call the server by a name. An address cannot be made to resolve to another one,
 // and a client of a TLS connection has checked that the certificate is for the name.
 func isKnown(hosts []string, host string, r *http.Request) bool {
-	if net.ParseIP(strings.Split(host, "%")[0]) != nil || slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
+	if net.ParseIP(strings.Split(host, "%")[0]) != nil || slices.ContainsFunc(hosts, func(h string) bool {
+		return strings.EqualFold(h, host)
+	}) {
 		return true
 	}
 	c, _ := r.Context().Value(callerKey{}).(*caller)
@@ -108,7 +112,8 @@ func (s *Server) allows(origin string) bool {
 func allow(w http.ResponseWriter, r *http.Request, origin string) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Origin", origin)
-	header.Set("Access-Control-Expose-Headers", "Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin, X-Request-Id, Retry-After, Content-Disposition")
+	header.Set("Access-Control-Expose-Headers",
+		"Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin, X-Request-Id, Retry-After, Content-Disposition")
 	if r.Method == http.MethodOptions {
 		header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 		header.Set("Access-Control-Allow-Headers",

@@ -28,8 +28,10 @@ import (
 func TestCompressedMessagesCountUnpacked(t *testing.T) {
 	s := newServer(1<<20, 64<<20)
 	got := httptest.NewRecorder()
-	post(t, s, got, typeJSON, "gzip", bytes.NewReader(packed(t, []byte(`{"jobId":"x"`+strings.Repeat(" ", 16<<20)+`}`))))
-	if got.Code != http.StatusTooManyRequests || !strings.Contains(got.Body.String(), "resource_exhausted") || !strings.Contains(got.Body.String(), queue.TooManyCalls) {
+	post(t, s, got, typeJSON, "gzip",
+		bytes.NewReader(packed(t, []byte(`{"jobId":"x"`+strings.Repeat(" ", 16<<20)+`}`))))
+	if got.Code != http.StatusTooManyRequests || !strings.Contains(got.Body.String(), "resource_exhausted") ||
+		!strings.Contains(got.Body.String(), queue.TooManyCalls) {
 		t.Errorf("got %d: %s", got.Code, got.Body)
 	}
 	if s.cfg.Memory.Held() != 0 {
@@ -53,7 +55,8 @@ func TestTooLargeMessagesReserveNoMoreThanTheLimit(t *testing.T) {
 		s := newServer(messageMemory*limit, limit)
 		got := httptest.NewRecorder()
 		post(t, s, got, sent.kind, sent.encoding, bytes.NewReader(sent.body))
-		if all := fmt.Sprint(got.Header(), got.Body); !strings.Contains(all, "message is larger than configured max 1048576") || strings.Contains(all, "memory") {
+		if all := fmt.Sprint(got.Header(), got.Body); !strings.Contains(all,
+			"message is larger than configured max 1048576") || strings.Contains(all, "memory") {
 			t.Errorf("%s: got %s", name, all)
 		}
 	}
@@ -93,7 +96,8 @@ func (b *slowBody) Read(p []byte) (int, error) {
 // newServer returns a server with so much memory, whose messages are limited.
 func newServer(memory int64, message int) *Server {
 	return New(Config{
-		MaxMessageBytes: message, Memory: queue.NewBudget(0).Share(memory), ReadStall: time.Minute, WriteStall: time.Minute, Logger: hclog.NewNullLogger(),
+		MaxMessageBytes: message, Memory: queue.NewBudget(0).Share(memory), ReadStall: time.Minute,
+		WriteStall: time.Minute, Logger: hclog.NewNullLogger(),
 		Authorize: func(context.Context, string, metadata.MD) error { return nil },
 	})
 }

@@ -81,7 +81,9 @@ func labelType(r *http.Request, name string) (string, error) {
 // empty. If there are neither, it writes the labels while they arrive. Otherwise it copies all lists before it writes
 // the first, so that the client gets an error if the copies have no room or the call breaks, not half of a response.
 func (s *Server) writeLabelObject(ctx context.Context, w http.ResponseWriter, route Route, in proto.Message) error {
-	labels, rows, ids := s.newList(), s.newList(), s.newList()
+	labels := s.newList()
+	rows := s.newList()
+	ids := s.newList()
 	lists := []*list{labels, rows, ids}
 	for _, l := range lists {
 		defer l.copy.Close()
@@ -172,7 +174,8 @@ func (l *list) keep() bool {
 // beginLabels sets the headers of a response with labels.
 func beginLabels(w http.ResponseWriter, kind, extension string) {
 	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "labels." + extension}))
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment",
+		map[string]string{"filename": "labels." + extension}))
 }
 
 // labelWriter writes labels as a table while they arrive.
@@ -189,7 +192,8 @@ func (l *labelWriter) begin(columns []table.Column) (err error) {
 		return nil
 	}
 	beginLabels(l.w, l.kind, labelTypes[l.kind])
-	l.table, err = format.NewTableWriter(l.w, labelTypes[l.kind], columns) // the writer of Parquet sends the headers: it writes at once
+	// the writer of Parquet sends the headers: it writes at once
+	l.table, err = format.NewTableWriter(l.w, labelTypes[l.kind], columns)
 	if l.begun = err == nil; !l.begun {
 		l.w.Header().Del("Content-Disposition")
 	}

@@ -36,14 +36,18 @@ type labelServer struct {
 	called  atomic.Bool
 }
 
-func (s *labelServer) GetLabels(_ *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
+func (s *labelServer) GetLabels(_ *cleavev1.GetLabelsRequest,
+	stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
 	if s.called.Swap(true) {
 		return status.Error(codes.ResourceExhausted, "other downloads hold the memory that this one needs")
 	}
-	first, second := &cleavev1.GetLabelsResponse{Labels: []uint32{7, 1}}, &cleavev1.GetLabelsResponse{FirstIndex: 2, Labels: []uint32{0}}
+	first := &cleavev1.GetLabelsResponse{Labels: []uint32{7, 1}}
+	second := &cleavev1.GetLabelsResponse{FirstIndex: 2, Labels: []uint32{0}}
 	if s.lists {
-		first.Rows, first.Ids = []uint32{0, 2}, []string{"a", `<"b">`}
-		second.Rows, second.Ids = []uint32{3}, []string{"c"}
+		first.Rows = []uint32{0, 2}
+		first.Ids = []string{"a", `<"b">`}
+		second.Rows = []uint32{3}
+		second.Ids = []string{"c"}
 	}
 	if err := stream.Send(first); err != nil {
 		return err
@@ -84,7 +88,8 @@ func getLabels(t *testing.T, jobs cleavev1.JobServiceServer, s *Server, w http.R
 
 func getLabelsAs(t *testing.T, format string, jobs cleavev1.JobServiceServer, s *Server, w http.ResponseWriter) error {
 	t.Helper()
-	listener, server := dial.ListenPipe(dial.PipeAddr{}), grpc.NewServer()
+	listener := dial.ListenPipe(dial.PipeAddr{})
+	server := grpc.NewServer()
 	cleavev1.RegisterJobServiceServer(server, jobs)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -103,7 +108,8 @@ func getLabelsAs(t *testing.T, format string, jobs cleavev1.JobServiceServer, s 
 			method = route
 		}
 	}
-	request := httptest.NewRequestWithContext(context.WithValue(t.Context(), callerKey{}, c), "GET", "/v1/jobs/x/labels?format="+format, nil)
+	request := httptest.NewRequestWithContext(context.WithValue(t.Context(), callerKey{}, c), "GET",
+		"/v1/jobs/x/labels?format="+format, nil)
 	request.SetPathValue("job_id", "x")
 	return s.labels(w, request, method, request.URL.Query())
 }
@@ -142,7 +148,8 @@ func TestLabelsWithRows(t *testing.T) {
 // A job without labels, or with none from the given one on, has an empty list.
 func TestNoLabels(t *testing.T) {
 	recorder := httptest.NewRecorder()
-	if err := getLabels(t, longIDs{}, &Server{}, recorder); err != nil || recorder.Body.String() != `{"labels":[]}`+"\n" {
+	if err := getLabels(t, longIDs{}, &Server{}, recorder); err != nil ||
+		recorder.Body.String() != `{"labels":[]}`+"\n" {
 		t.Errorf("%s, %v", recorder.Body, err)
 	}
 }
@@ -153,9 +160,11 @@ type longIDs struct {
 	parts, bytes int
 }
 
-func (s longIDs) GetLabels(_ *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
+func (s longIDs) GetLabels(_ *cleavev1.GetLabelsRequest,
+	stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
 	for at := range s.parts {
-		if err := stream.Send(&cleavev1.GetLabelsResponse{FirstIndex: uint32(at), Labels: []uint32{1}, Ids: []string{strings.Repeat("a", s.bytes)}}); err != nil {
+		if err := stream.Send(&cleavev1.GetLabelsResponse{FirstIndex: uint32(at), Labels: []uint32{1},
+			Ids: []string{strings.Repeat("a", s.bytes)}}); err != nil {
 			return err
 		}
 	}
@@ -169,7 +178,8 @@ func TestLongLabelsNeedSpace(t *testing.T) {
 	for _, parts := range []int{1, 3} {
 		for _, room := range []bool{true, false} {
 			recorder := httptest.NewRecorder()
-			err := getLabels(t, longIDs{parts: parts, bytes: bytes}, &Server{cfg: Config{HasRoom: func() bool { return room }}}, recorder)
+			err := getLabels(t, longIDs{parts: parts, bytes: bytes},
+				&Server{cfg: Config{HasRoom: func() bool { return room }}}, recorder)
 			if room || parts == 1 { // a short list stays in memory
 				if err != nil || recorder.Body.Len() < parts*bytes || !json.Valid(recorder.Body.Bytes()) {
 					t.Errorf("%d parts: %v, %d bytes", parts, err, recorder.Body.Len())
@@ -205,7 +215,8 @@ func TestATableOfLabelsThatBreaks(t *testing.T) {
 					t.Errorf("%s: the response ends with %v", format, p)
 				}
 			}()
-			_ = getLabelsAs(t, format, &labelServer{t: t, arrived: arrived}, &Server{cfg: Config{Logger: hclog.NewNullLogger()}}, &brokenRecorder{httptest.NewRecorder(), 4})
+			_ = getLabelsAs(t, format, &labelServer{t: t, arrived: arrived},
+				&Server{cfg: Config{Logger: hclog.NewNullLogger()}}, &brokenRecorder{httptest.NewRecorder(), 4})
 		}()
 	}
 }
@@ -214,7 +225,8 @@ func TestATableOfLabelsThatBreaks(t *testing.T) {
 func TestATableOfLabelsThatCannotBegin(t *testing.T) {
 	recorder := httptest.NewRecorder()
 	out := &labelWriter{w: recorder, kind: "text/x-unknown"}
-	if err := out.abortIfBegun(t.Context(), out.write(&cleavev1.GetLabelsResponse{})); !fault.Is(err, "UNKNOWN_FORMAT") {
+	if err := out.abortIfBegun(t.Context(), out.write(&cleavev1.GetLabelsResponse{})); !fault.Is(err,
+		"UNKNOWN_FORMAT") {
 		t.Errorf("got %v", err)
 	}
 	if named := recorder.Header().Get("Content-Disposition"); named != "" {

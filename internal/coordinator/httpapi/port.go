@@ -18,8 +18,8 @@ import (
 	"github.com/cleave-project/cleave/internal/dial"
 )
 
-// A Port lets gRPC and HTTP share one listener. It ends TLS, looks at the first bytes of every connection, and hands the
-// connection to the gRPC server or to the HTTP server.
+// A Port lets gRPC and HTTP share one listener. It ends TLS, looks at the first bytes of every connection, and hands
+// the connection to the gRPC server or to the HTTP server.
 //
 // The choice is made once per connection. An HTTP/2 connection goes to the gRPC server if its first request is a gRPC
 // request, and to the HTTP server otherwise. The HTTP server must therefore also accept gRPC requests, which a proxy
@@ -48,7 +48,8 @@ type Port struct {
 
 // NewPort returns a port on a listener, which it closes. Serve accepts connections.
 func NewPort(listener net.Listener, cfg PortConfig) *Port {
-	return &Port{cfg: cfg, listener: listener, grpc: dial.ListenPipe(listener.Addr()), http: dial.ListenPipe(listener.Addr()), unknown: map[net.Conn]struct{}{}}
+	return &Port{cfg: cfg, listener: listener, grpc: dial.ListenPipe(listener.Addr()),
+		http: dial.ListenPipe(listener.Addr()), unknown: map[net.Conn]struct{}{}}
 }
 
 // GRPC returns the listener of the gRPC server, which must use Credentials.
@@ -168,8 +169,8 @@ func (p *Port) identify(conn net.Conn) (*PortConn, error) {
 	return c, c.identify(in)
 }
 
-// peekBytes is the size of the buffer through which a protocol is identified. Servers read more than that at a time, and
-// so past the buffer.
+// peekBytes is the size of the buffer through which a protocol is identified. Servers read more than that at a time,
+// and so past the buffer.
 const peekBytes = 1 << 10
 
 // endTLS does the handshake of TLS.
@@ -185,7 +186,8 @@ func (c *PortConn) endTLS(config *tls.Config) error {
 	}
 	c.Conn = secured
 	state := secured.ConnectionState()
-	c.info = &credentials.TLSInfo{State: state, CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}
+	c.info = &credentials.TLSInfo{State: state,
+		CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}
 	return nil
 }
 

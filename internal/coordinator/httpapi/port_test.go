@@ -53,17 +53,20 @@ func serve(t *testing.T, encrypted bool, timeout time.Duration) *served {
 		s.roots.AddCert(made.Certificate())
 		made.Close()
 		cfg.TLS = func() *tls.Config {
-			return &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert}
+			return &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"},
+				MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert}
 		}
 	}
 	p := httpapi.NewPort(listener, cfg)
-	server := grpc.NewServer(grpc.Creds(p.Credentials()), grpc.UnaryInterceptor(func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		caller, _ := peer.FromContext(ctx)
-		s.mu.Lock()
-		s.callers = append(s.callers, caller)
-		s.mu.Unlock()
-		return handler(ctx, request)
-	}))
+	server := grpc.NewServer(grpc.Creds(p.Credentials()),
+		grpc.UnaryInterceptor(func(ctx context.Context, request any, _ *grpc.UnaryServerInfo,
+			handler grpc.UnaryHandler) (any, error) {
+			caller, _ := peer.FromContext(ctx)
+			s.mu.Lock()
+			s.callers = append(s.callers, caller)
+			s.mu.Unlock()
+			return handler(ctx, request)
+		}))
 	healthv1.RegisterHealthServer(server, health.NewServer())
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -71,12 +74,17 @@ func serve(t *testing.T, encrypted bool, timeout time.Duration) *served {
 	type connKey struct{}
 	web := &http.Server{
 		Protocols: protocols, ReadHeaderTimeout: time.Minute,
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			conn := r.Context().Value(connKey{}).(*httpapi.PortConn)
 			if r.URL.Path == "/call" { // as a gateway does
-				client, err := grpc.NewClient("passthrough:///inside", grpc.WithTransportCredentials(insecure.NewCredentials()),
-					grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return conn.Dial(ctx) }))
+				client, err := grpc.NewClient("passthrough:///inside",
+					grpc.WithTransportCredentials(insecure.NewCredentials()),
+					grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+						return conn.Dial(ctx)
+					}))
 				if err == nil {
 					_, err = healthv1.NewHealthClient(client).Check(r.Context(), &healthv1.HealthCheckRequest{})
 					client.Close()
@@ -130,7 +138,8 @@ func (s *served) web(t *testing.T, two bool) *http.Client {
 
 func get(t *testing.T, client *http.Client, url, contentType string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(strings.Repeat("x", 100_000)))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url,
+		strings.NewReader(strings.Repeat("x", 100_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,8 +174,10 @@ func TestProtocolsShareAPort(t *testing.T) {
 		}
 		conn.Close()
 		for _, two := range []bool{false, true} {
-			client, want := s.web(t, two), map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[two]
-			for _, contentType := range []string{"text/csv", "application/json", "application/connect+proto", "application/grpc-web+proto", "application/grpc-web"} {
+			client := s.web(t, two)
+			want := map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[two]
+			for _, contentType := range []string{"text/csv", "application/json", "application/connect+proto",
+				"application/grpc-web+proto", "application/grpc-web"} {
 				if got := get(t, client, s.scheme()+s.address+"/", contentType); got != want+" "+contentType {
 					t.Errorf("%q instead of %s", got, want)
 				}
@@ -174,7 +185,8 @@ func TestProtocolsShareAPort(t *testing.T) {
 			before := len(s.callers)
 			get(t, client, s.scheme()+s.address+"/call", "text/plain")
 			caller := s.callers[before]
-			if _, secured := caller.AuthInfo.(credentials.TLSInfo); secured != encrypted || !strings.HasPrefix(caller.Addr.String(), "127.0.0.1:") {
+			if _, secured := caller.AuthInfo.(credentials.TLSInfo); secured != encrypted ||
+				!strings.HasPrefix(caller.Addr.String(), "127.0.0.1:") {
 				t.Errorf("the call comes from %v with %T", caller.Addr, caller.AuthInfo)
 			}
 		}
@@ -205,7 +217,9 @@ func TestTheWrongProtocol(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Do(request); err == nil || !strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") { //nolint:bodyclose // there is none
+	if _, err := client.Do(request); err == nil ||
+		!strings.Contains(err.Error(),
+			"server gave HTTP response to HTTPS client") { //nolint:bodyclose // there is none
 		t.Errorf("%v", err)
 	}
 }
@@ -229,7 +243,8 @@ func TestSilentClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = io.WriteString(conn, c.sent)
-		if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") { // until it is closed
+		// until it is closed
+		if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
 			t.Errorf("%s: %v", name, err)
 		}
 		conn.Close()
@@ -254,7 +269,8 @@ func TestAcknowledgmentsOfSettings(t *testing.T) {
 				_ = frames.WriteSettingsAck()
 			}
 			// :method GET, :scheme http, :path /, :authority localhost, from the static table of HPACK
-			_ = frames.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("\x82\x86\x84\x41\x09localhost"), EndStream: true, EndHeaders: true})
+			_ = frames.WriteHeaders(http2.HeadersFrameParam{StreamID: 1,
+				BlockFragment: []byte("\x82\x86\x84\x41\x09localhost"), EndStream: true, EndHeaders: true})
 			if !early {
 				_ = frames.WriteSettingsAck()
 			}
@@ -296,7 +312,8 @@ func (p *pieces) Write(b []byte) (int, error) {
 }
 
 func FuzzPort(f *testing.F) {
-	for _, start := range []string{"", "GET / HTTP/1.1\r\n\r\n", http2.ClientPreface, http2.ClientPreface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x16\x03\x01\x00\x05hello",
+	for _, start := range []string{"", "GET / HTTP/1.1\r\n\r\n", http2.ClientPreface,
+		http2.ClientPreface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x16\x03\x01\x00\x05hello",
 		http2.ClientPreface + "\x00\x00\x0d\x01\x05\x00\x00\x00\x01\x82\x86\x84\x41\x09localhost"} {
 		f.Add([]byte(start))
 	}

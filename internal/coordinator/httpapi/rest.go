@@ -96,7 +96,8 @@ func splitVerb(next http.Handler) http.Handler {
 		colon := strings.LastIndexByte(r.URL.Path, ':')
 		if verbs[r.URL.Path[colon+1:]] && colon > strings.LastIndexByte(r.URL.Path, '/')+1 {
 			url := *r.URL
-			url.Path, url.RawPath = url.Path[:colon]+"/"+url.Path[colon:], ""
+			url.Path = url.Path[:colon] + "/" + url.Path[colon:]
+			url.RawPath = ""
 			copied := *r
 			copied.URL = &url
 			r = &copied
@@ -141,7 +142,8 @@ func (s *Server) addREST(mux *http.ServeMux) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(verbs, ", "))
 			writeStatus(w, http.StatusMethodNotAllowed,
-				status.Newf(codes.Unimplemented, "%.20s is not supported here; use %s", r.Method, strings.Join(verbs, " or ")))
+				status.Newf(codes.Unimplemented, "%.20s is not supported here; use %s", r.Method,
+					strings.Join(verbs, " or ")))
 		})
 	}
 }
@@ -187,13 +189,15 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, route Route, query
 		field := p.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name))
 		given := p.ProtoReflect().Get(field).String()
 		if given != "" && given != r.PathValue(name) {
-			return nil, badRequest(name, "%s is %.80q in the body and %.80q in the URL; leave it out of the body", name, given, r.PathValue(name))
+			return nil, badRequest(name, "%s is %.80q in the body and %.80q in the URL; leave it out of the body", name,
+				given, r.PathValue(name))
 		}
 		p.ProtoReflect().Set(field, protoreflect.ValueOfString(r.PathValue(name)))
 		used = append(used, []string{name})
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if p.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name)) == nil && p.ProtoReflect().Descriptor().Fields().ByJSONName(name) == nil {
+		if p.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name)) == nil &&
+			p.ProtoReflect().Descriptor().Fields().ByJSONName(name) == nil {
 			return nil, badRequest(name, "the URL has a parameter %.80q, which %s does not have", name, route.Path)
 		}
 	}
@@ -226,5 +230,6 @@ func unmarshal(text []byte, p proto.Message) error {
 		return badRequest("", "the body is not JSON: %v", json.Unmarshal(text, new(json.RawMessage)))
 	}
 	_, reason, _ := strings.Cut(err.Error(), ":") // without "proto", which protojson varies on purpose
-	return badRequest("", "the body is not a %s: %s", p.ProtoReflect().Descriptor().Name(), strings.TrimSpace(strings.ReplaceAll(reason, "\u00a0", " ")))
+	return badRequest("", "the body is not a %s: %s", p.ProtoReflect().Descriptor().Name(),
+		strings.TrimSpace(strings.ReplaceAll(reason, "\u00a0", " ")))
 }

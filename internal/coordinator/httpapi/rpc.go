@@ -35,21 +35,24 @@ func (s *Server) addMethod(mux *http.ServeMux, method protoreflect.MethodDescrip
 	var handler http.Handler
 	switch {
 	case method.IsStreamingClient():
-		handler = connect.NewClientStreamHandler(path, func(ctx context.Context, in *connect.ClientStream[anyMessage]) (*connect.Response[anyMessage], error) {
-			return s.receiveAll(ctx, method, in)
-		}, options...)
+		handler = connect.NewClientStreamHandler(path,
+			func(ctx context.Context, in *connect.ClientStream[anyMessage]) (*connect.Response[anyMessage], error) {
+				return s.receiveAll(ctx, method, in)
+			}, options...)
 	case method.IsStreamingServer():
-		handler = connect.NewServerStreamHandler(path, func(ctx context.Context, in *connect.Request[anyMessage], out *connect.ServerStream[anyMessage]) error {
-			return sendAll(ctx, method, in, out)
-		}, options...)
+		handler = connect.NewServerStreamHandler(path,
+			func(ctx context.Context, in *connect.Request[anyMessage], out *connect.ServerStream[anyMessage]) error {
+				return sendAll(ctx, method, in, out)
+			}, options...)
 	default:
-		handler = connect.NewUnaryHandler(path, func(ctx context.Context, in *connect.Request[anyMessage]) (*connect.Response[anyMessage], error) {
-			out, err := invoke(withHeaders(ctx, in.Header()), method, in.Msg.Message)
-			if err != nil {
-				return nil, connectError(err)
-			}
-			return connect.NewResponse(&anyMessage{out}), nil
-		}, options...)
+		handler = connect.NewUnaryHandler(path,
+			func(ctx context.Context, in *connect.Request[anyMessage]) (*connect.Response[anyMessage], error) {
+				out, err := invoke(withHeaders(ctx, in.Header()), method, in.Msg.Message)
+				if err != nil {
+					return nil, connectError(err)
+				}
+				return connect.NewResponse(&anyMessage{out}), nil
+			}, options...)
 	}
 	refused := connect.NewErrorWriter(options...)
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +68,8 @@ func (s *Server) addMethod(mux *http.ServeMux, method protoreflect.MethodDescrip
 }
 
 // sendAll answers a request by the messages of a call.
-func sendAll(ctx context.Context, method protoreflect.MethodDescriptor, in *connect.Request[anyMessage], out *connect.ServerStream[anyMessage]) error {
+func sendAll(ctx context.Context, method protoreflect.MethodDescriptor, in *connect.Request[anyMessage],
+	out *connect.ServerStream[anyMessage]) error {
 	ctx, cancel := context.WithCancel(withHeaders(ctx, in.Header()))
 	defer cancel()
 	stream, err := request(ctx, method, in.Msg.Message)
@@ -88,7 +92,8 @@ func sendAll(ctx context.Context, method protoreflect.MethodDescriptor, in *conn
 }
 
 // receiveAll makes a call with the messages of a request.
-func (s *Server) receiveAll(ctx context.Context, method protoreflect.MethodDescriptor, in *connect.ClientStream[anyMessage]) (*connect.Response[anyMessage], error) {
+func (s *Server) receiveAll(ctx context.Context, method protoreflect.MethodDescriptor,
+	in *connect.ClientStream[anyMessage]) (*connect.Response[anyMessage], error) {
 	ctx, cancel := context.WithCancel(withHeaders(ctx, in.RequestHeader()))
 	defer cancel()
 	stream, err := open(ctx, method)

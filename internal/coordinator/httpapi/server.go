@@ -114,7 +114,9 @@ func (s *Server) handler() http.Handler {
 	s.addREST(mux)
 	s.addRPC(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, status.Errorf(codes.NotFound, "there is nothing at %.200s %.200q; /v1/openapi.json describes the API", r.Method, r.URL.Path))
+		writeError(w,
+			status.Errorf(codes.NotFound, "there is nothing at %.200s %.200q; /v1/openapi.json describes the API",
+				r.Method, r.URL.Path))
 	})
 	return s.guard(mux)
 }
@@ -127,7 +129,8 @@ func (s *Server) welcome(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
-	_ = out.Encode(map[string]string{"service": "cleave", "version": s.cfg.Version, "api": "/v1", "openapi": "/v1/openapi.json"})
+	_ = out.Encode(map[string]string{"service": "cleave", "version": s.cfg.Version, "api": "/v1",
+		"openapi": "/v1/openapi.json"})
 }
 
 // timed limits how long a client may send or accept nothing.
@@ -140,7 +143,8 @@ type timed struct {
 
 // timed returns a response and a request with limits on time.
 func (s *Server) timed(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request) {
-	t := &timed{ResponseWriter: w, body: r.Body, control: http.NewResponseController(w), read: s.cfg.ReadStall, write: s.cfg.WriteStall}
+	t := &timed{ResponseWriter: w, body: r.Body, control: http.NewResponseController(w), read: s.cfg.ReadStall,
+		write: s.cfg.WriteStall}
 	return t, withBody(r, t)
 }
 

@@ -98,7 +98,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route, que
 }
 
 // writeAll makes a call and writes its messages as they arrive. resumed says that the client has seen earlier ones.
-func (l *lineWriter) writeAll(ctx context.Context, method protoreflect.MethodDescriptor, in proto.Message, resumed bool) error {
+func (l *lineWriter) writeAll(ctx context.Context, method protoreflect.MethodDescriptor, in proto.Message,
+	resumed bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	messages := receive(ctx, method, in)

@@ -55,7 +55,8 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route, que
 	var response proto.Message
 	switch {
 	case name == "" && kind != typeJSON && kind != typeLines:
-		return badRequest("format", "the format of the body is unknown; add ?format=csv to the URL, or send JSON as %s", typeLines)
+		return badRequest("format", "the format of the body is unknown; add ?format=csv to the URL, or send JSON as %s",
+			typeLines)
 	case name == "":
 		return s.uploadMessages(w, r, route)
 	case route.Method.Name() == "CreateTable":
@@ -147,7 +148,8 @@ const bodyName = "the body"
 
 // eachBatch opens the table in a body and calls send with a function that returns its next rows. It calls send again if
 // later rows show that the first ones were misread. The reader that it returns is closed, but still has its notices.
-func (s *Server) eachBatch(body io.Reader, o format.TableOptions, send func(columns []table.Column, next func() (*table.Table, error)) error) (*format.TableReader, error) {
+func (s *Server) eachBatch(body io.Reader, o format.TableOptions, send func(columns []table.Column,
+	next func() (*table.Table, error)) error) (*format.TableReader, error) {
 	spool := s.newSpool(body)
 	defer spool.Close()
 	o.Stdin = spool
@@ -203,7 +205,8 @@ func isCompressed(body *bufio.Reader) bool {
 
 // noSpace returns the error for a spool that is incomplete.
 func noSpace(what string) error {
-	return fault.New(fault.ResourceExhausted, "DISK_FULL", "the coordinator has no space for a copy of %s in its TMPDIR; ask its operator to make room", what)
+	return fault.New(fault.ResourceExhausted, "DISK_FULL",
+		"the coordinator has no space for a copy of %s in its TMPDIR; ask its operator to make room", what)
 }
 
 // uploadTable stores a table, a batch of rows at a time.
@@ -214,24 +217,29 @@ func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (pr
 	}
 	response := &cleavev1.CreateTableResponse{}
 	read, err := s.eachBatch(r.Body, o, func(_ []table.Column, next func() (*table.Table, error)) (err error) {
-		response.Table, err = wire.SendBatches(r.Context(), cleavev1.NewTableServiceClient(connection(r.Context())), query.Get("display_name"), next)
+		response.Table, err = wire.SendBatches(r.Context(), cleavev1.NewTableServiceClient(connection(r.Context())),
+			query.Get("display_name"), next)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	response.Notices, response.Decimals = read.Notices(), read.Decimals()
+	response.Notices = read.Notices()
+	response.Decimals = read.Decimals()
 	return response, nil
 }
 
 // uploadDataset stores a data set: points of a table a batch of rows at a time, everything else as a whole.
-func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name string, query url.Values) (proto.Message, error) {
-	in := format.Input{Path: "-", Format: name, Label: bodyName, MaxBytes: s.wholeLimit(), Stdin: format.Peekable(r.Body)}
+func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name string,
+	query url.Values) (proto.Message, error) {
+	in := format.Input{Path: "-", Format: name, Label: bodyName, MaxBytes: s.wholeLimit(),
+		Stdin: format.Peekable(r.Body)}
 	kind := query.Get("kind")
 	if kind == "" || kind == "points" {
 		found, err := in.Kind()
 		if fault.Is(err, "UNKNOWN_FORMAT") { // that error names a flag
-			err = fault.Invalid("UNKNOWN_FORMAT", "the format %.40q is not supported; use one of %s", name, strings.Join(format.Formats(), ", ")).OnField("format")
+			err = fault.Invalid("UNKNOWN_FORMAT", "the format %.40q is not supported; use one of %s", name,
+				strings.Join(format.Formats(), ", ")).OnField("format")
 		}
 		if err != nil {
 			return nil, err
@@ -239,7 +247,8 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 		if found == format.InputTable {
 			return s.uploadPoints(r, name, query)
 		}
-		kind = cmp.Or(kind, map[format.InputKind]string{format.InputDense: "points", format.InputSparse: "sparse", format.InputGraph: "graph"}[found])
+		kind = cmp.Or(kind, map[format.InputKind]string{format.InputDense: "points", format.InputSparse: "sparse",
+			format.InputGraph: "graph"}[found])
 	}
 	if err := checkParameters(query, "kind"); err != nil {
 		return nil, err
@@ -266,7 +275,8 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	if err != nil {
 		return nil, err
 	}
-	stored, err := wire.SendDataset(r.Context(), cleavev1.NewDatasetServiceClient(connection(r.Context())), query.Get("display_name"), data, wire.UploadStart{})
+	stored, err := wire.SendDataset(r.Context(), cleavev1.NewDatasetServiceClient(connection(r.Context())),
+		query.Get("display_name"), data, wire.UploadStart{})
 	return &cleavev1.CreateDatasetResponse{Dataset: stored}, err
 }
 
@@ -307,7 +317,8 @@ func (s *Server) uploadPoints(r *http.Request, name string, query url.Values) (p
 	}
 	response := &cleavev1.CreateDatasetResponse{}
 	read, err := s.eachBatch(r.Body, o, func(columns []table.Column, next func() (*table.Table, error)) (err error) {
-		response.Dataset, err = wire.SendPoints(r.Context(), cleavev1.NewDatasetServiceClient(connection(r.Context())), query.Get("display_name"), len(columns), rowsOf(next))
+		response.Dataset, err = wire.SendPoints(r.Context(), cleavev1.NewDatasetServiceClient(connection(r.Context())),
+			query.Get("display_name"), len(columns), rowsOf(next))
 		return err
 	})
 	if err != nil {
@@ -343,11 +354,15 @@ func valuesOf(t *table.Table, first int) ([]float64, error) {
 	for at := range t.Columns {
 		c := &t.Columns[at]
 		if c.Type == table.Text {
-			return nil, fault.Invalid("BAD_COLUMNS", "column %.60q holds text, but points have numbers only; upload the file as a table: POST /v1/tables?format=...", c.Name)
+			return nil, fault.Invalid("BAD_COLUMNS",
+				"column %.60q holds text, but points have numbers only; upload the file as a table: POST "+
+					"/v1/tables?format=...", c.Name)
 		}
 		for row := range t.Rows() {
 			if c.IsEmpty(row) {
-				return nil, fault.Invalid("MISSING_VALUE", "row %d has no value in column %.60q, but points cannot have missing values; upload the file as a table: POST /v1/tables?format=...", first+row, c.Name)
+				return nil, fault.Invalid("MISSING_VALUE",
+					"row %d has no value in column %.60q, but points cannot have missing values; upload the file as "+
+						"a table: POST /v1/tables?format=...", first+row, c.Name)
 			}
 			values[row*len(t.Columns)+at] = c.Number(row)
 		}

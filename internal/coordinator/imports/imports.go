@@ -45,7 +45,8 @@ type Config struct {
 func (c *Config) AddFlags(set *pflag.FlagSet) {
 	set.StringSliceVar(&c.Allow, "import-allow", nil,
 		"objects that callers may import tables from: `WHO=PREFIX`, such as submitter=s3://bucket/shared/, "+
-			"admin=gs://bucket/ or user:ann=s3://bucket/ann/, with options of the store after a ?; may be repeated (default: nothing)")
+			"admin=gs://bucket/ or user:ann=s3://bucket/ann/, with options of the store after a ?; may be repeated "+
+			"(default: nothing)")
 }
 
 // Check rejects rules that cannot be parsed.
@@ -115,7 +116,8 @@ type source struct {
 }
 
 // read makes a table of objects and returns it. It counts in done what has been read.
-func (i *Importer) read(ctx context.Context, request *cleavev1.ImportTableRequest, done *progress) (*cleavev1.ImportedTable, error) {
+func (i *Importer) read(ctx context.Context, request *cleavev1.ImportTableRequest,
+	done *progress) (*cleavev1.ImportedTable, error) {
 	options, err := reading.Options(request.GetReading())
 	if err == nil {
 		err = wire.CheckName("display_name", request.GetDisplayName())
@@ -176,7 +178,8 @@ func (i *Importer) read(ctx context.Context, request *cleavev1.ImportTableReques
 }
 
 // store stores a table with the objects that it was made of.
-func (i *Importer) store(ctx context.Context, request *cleavev1.ImportTableRequest, t *table.Table, sources []source) (*cleavev1.Table, error) {
+func (i *Importer) store(ctx context.Context, request *cleavev1.ImportTableRequest, t *table.Table,
+	sources []source) (*cleavev1.Table, error) {
 	if err := i.CheckDisk(i.Tables.Size(t)); err != nil {
 		return nil, err
 	}
@@ -185,7 +188,8 @@ func (i *Importer) store(ctx context.Context, request *cleavev1.ImportTableReque
 		return nil, err
 	}
 	stored := added.GetTable()
-	i.Logger.Info("table is imported", "table", stored.GetTableId(), "objects", len(sources), "rows", stored.GetRows(), "bytes", stored.GetBytes())
+	i.Logger.Info("table is imported", "table", stored.GetTableId(), "objects", len(sources), "rows", stored.GetRows(),
+		"bytes", stored.GetBytes())
 	return stored, nil
 }
 
@@ -198,7 +202,9 @@ type allowedURI struct {
 // check returns the URIs of a request if the caller may read all of them.
 func (i *Importer) check(caller identity.Caller, uris []string) ([]allowedURI, error) {
 	if len(uris) == 0 {
-		return nil, fault.Invalid("FIELD_REQUIRED", "uris is empty; name objects, such as s3://bucket/prefix/*.parquet").OnField("uris")
+		return nil,
+			fault.Invalid("FIELD_REQUIRED", "uris is empty; name objects, such as s3://bucket/prefix/*.parquet").
+				OnField("uris")
 	}
 	if len(uris) > buckets.MaxObjects {
 		return nil, buckets.TooMany()
@@ -221,7 +227,8 @@ func (i *Importer) check(caller identity.Caller, uris []string) ([]allowedURI, e
 
 // pin returns the versions of objects to read, and the record that has them: those that are stored already or else
 // those that find returns, which it stores before they are read.
-func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest, record stored, find func() ([]source, error)) ([]source, stored, error) {
+func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest, record stored,
+	find func() ([]source, error)) ([]source, stored, error) {
 	for len(record.GetObjects()) == 0 {
 		found, err := find()
 		if err != nil || request.GetRequestId() == "" {
@@ -231,8 +238,8 @@ func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest
 		if err := i.remember(ctx, request, record); err != nil && !errors.Is(err, store.ErrConflict) {
 			return nil, record, err
 		}
-		// Another call with the same request id may have stored other versions first. If the record was expired, another
-		// import may have deleted it: then try again.
+		// Another call with the same request id may have stored other versions first. If the record was expired,
+		// another import may have deleted it: then try again.
 		if record, err = i.record(ctx, request); err != nil {
 			return nil, record, err
 		}
@@ -264,11 +271,15 @@ func (i *Importer) find(ctx context.Context, allowed []allowedURI) ([]source, er
 		}
 	}
 	if most := maxTextRatio * i.MaxBytes; total > most {
-		return nil, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE", "the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total), text.Bytes(i.MaxBytes)).OnField("uris")
+		return nil,
+			fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE",
+				"the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total),
+				text.Bytes(i.MaxBytes)).OnField("uris")
 	}
 	if size := proto.Size(&statev1.ImportRecord{Objects: protosOf(sources)}); size > maxRecord {
 		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS",
-			"the names and versions of the objects take %s; at most %s can be stored with a table; name fewer, or write larger objects",
+			"the names and versions of the objects take %s; at most %s can be stored with a table; name fewer, or "+
+				"write larger objects",
 			text.Bytes(int64(size)), text.Bytes(int64(maxRecord))).OnField("uris")
 	}
 	return sources, nil
@@ -289,7 +300,8 @@ func (i *Importer) pinned(ctx context.Context, pinned []*cleavev1.SourceObject) 
 		if err != nil {
 			return nil, err
 		}
-		o := buckets.Object{URI: p.GetUri(), Bytes: int64(p.GetBytes()), ETag: p.GetEtag(), Version: p.GetVersion(), Modified: p.GetModifyTime().AsTime()}
+		o := buckets.Object{URI: p.GetUri(), Bytes: int64(p.GetBytes()), ETag: p.GetEtag(), Version: p.GetVersion(),
+			Modified: p.GetModifyTime().AsTime()}
 		sources = append(sources, source{o, allowed[0].rule})
 	}
 	return sources, nil
@@ -298,14 +310,16 @@ func (i *Importer) pinned(ctx context.Context, pinned []*cleavev1.SourceObject) 
 func protosOf(sources []source) []*cleavev1.SourceObject {
 	var all []*cleavev1.SourceObject
 	for _, s := range sources {
-		all = append(all, &cleavev1.SourceObject{Uri: s.URI, Bytes: uint64(s.Bytes), Etag: s.ETag, Version: s.Version, ModifyTime: timestamppb.New(s.Modified)})
+		all = append(all, &cleavev1.SourceObject{Uri: s.URI, Bytes: uint64(s.Bytes), Etag: s.ETag, Version: s.Version,
+			ModifyTime: timestamppb.New(s.Modified)})
 	}
 	return all
 }
 
 // hashOf identifies what a request imports.
 func hashOf(request *cleavev1.ImportTableRequest) ([]byte, error) {
-	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(&cleavev1.ImportTableRequest{Uris: request.GetUris(), Reading: request.GetReading()})
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(&cleavev1.ImportTableRequest{
+		Uris: request.GetUris(), Reading: request.GetReading()})
 	hash := sha256.Sum256(encoded)
 	return hash[:], err
 }
@@ -346,7 +360,8 @@ func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequ
 	}
 	if !bytes.Equal(record.GetRequestSha256(), hash) {
 		return stored{}, fault.New(fault.AlreadyExists, "REQUEST_ID_REUSED",
-			"request_id %s imported other objects, or read them in another way; a new import needs a new request_id", request.GetRequestId()).OnField("request_id")
+			"request_id %s imported other objects, or read them in another way; a new import needs a new request_id",
+			request.GetRequestId()).OnField("request_id")
 	}
 	return stored{record, entry.Revision}, nil
 }
@@ -363,7 +378,8 @@ func (i *Importer) remember(ctx context.Context, request *cleavev1.ImportTableRe
 		return err
 	}
 	key := keyOf(ctx, request)
-	txn := store.Txn{If: []store.Condition{{Key: key, Revision: record.revision}}, Put: []store.Entry{{Key: key, Value: encoded}}}
+	txn := store.Txn{If: []store.Condition{{Key: key, Revision: record.revision}},
+		Put: []store.Entry{{Key: key, Value: encoded}}}
 	if err := i.Writer.CommitFor(ctx, txn); err != nil {
 		return err
 	}
@@ -395,7 +411,8 @@ func (i *Importer) sweep(ctx context.Context) error {
 		old := &statev1.ImportRecord{}
 		if proto.Unmarshal(entry.Value, old) == nil && i.expired(old) {
 			txn.Delete = append(txn.Delete, entry.Key)
-			txn.If = append(txn.If, store.Condition{Key: entry.Key, Revision: entry.Revision}) // its request may have been repeated
+			// its request may have been repeated
+			txn.If = append(txn.If, store.Condition{Key: entry.Key, Revision: entry.Revision})
 		}
 	}
 	if len(txn.Delete) == 0 {

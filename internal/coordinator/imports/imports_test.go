@@ -53,12 +53,14 @@ func pinned(t *testing.T, imported *cleavev1.ImportedTable) (store.State, *cleav
 		t.Fatal(err)
 	}
 	record, err := proto.Marshal(&statev1.ImportRecord{
-		RequestSha256: hash, CreateTime: timestamppb.Now(), Objects: []*cleavev1.SourceObject{{Uri: "s3://bucket/a.csv", Bytes: 10}}, Imported: imported,
+		RequestSha256: hash, CreateTime: timestamppb.Now(),
+		Objects: []*cleavev1.SourceObject{{Uri: "s3://bucket/a.csv", Bytes: 10}}, Imported: imported,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{{Key: keyOf(t.Context(), request), Value: record}}}); err != nil {
+	if _, err := state.Commit(t.Context(),
+		store.Txn{Put: []store.Entry{{Key: keyOf(t.Context(), request), Value: record}}}); err != nil {
 		t.Fatal(err)
 	}
 	return state, request
@@ -71,9 +73,13 @@ func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
 	for answer, want := range map[error]int{errAway: 0, store.ErrNotFound: 1} {
 		workers := &reads{}
 		i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
-			Fleet: workers, Tables: datasets.NewTables(datasets.Config{Now: time.Now, Writer: &records.Writer{State: brokenState{state, answer}}}), Writer: &records.Writer{State: state},
-			Uploads:   datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewBudget(0).Share(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute}),
-			CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
+			Fleet: workers,
+			Tables: datasets.NewTables(datasets.Config{Now: time.Now,
+				Writer: &records.Writer{State: brokenState{state, answer}}}), Writer: &records.Writer{State: state},
+			Uploads: datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewBudget(0).Share(1 << 20),
+				MessageBytes: 1 << 10, Stall: time.Minute}),
+			CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(),
+			Now: time.Now,
 		})
 		_, err := i.read(t.Context(), request, &progress{})
 		i.Close()
@@ -93,7 +99,8 @@ func (failing) ReadObjects(context.Context, []*fleet.ObjectUnit, func(int)) erro
 func TestAPanicDuringAnImportEndsTheCall(t *testing.T) {
 	state, request := pinned(t, nil)
 	i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
-		Fleet: failing{}, Writer: &records.Writer{State: state}, CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
+		Fleet: failing{}, Writer: &records.Writer{State: state}, CheckDisk: func(int64) error { return nil },
+		MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
 	})
 	defer i.Close()
 	defer func() {
@@ -135,7 +142,9 @@ func TestExpiredRecordsAreDeletedInTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := &pagedState{State: memory}
-	i := New(Config{}, Dependencies{Writer: &records.Writer{State: state, Context: t.Context(), Logger: hclog.NewNullLogger()}, Now: time.Now})
+	i := New(Config{},
+		Dependencies{Writer: &records.Writer{State: state, Context: t.Context(), Logger: hclog.NewNullLogger()},
+			Now: time.Now})
 	defer i.Close()
 	for range 3 {
 		record, err := i.record(t.Context(), request)
@@ -160,7 +169,8 @@ func TestExpiredRecordsAreDeletedInTurn(t *testing.T) {
 func versioned(t *testing.T, state store.State) (*Importer, func(version string, meanwhile func()) string) {
 	t.Helper()
 	i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
-		Writer: &records.Writer{State: state, Context: t.Context(), Logger: hclog.NewNullLogger()}, Logger: hclog.NewNullLogger(), Now: time.Now,
+		Writer: &records.Writer{State: state, Context: t.Context(), Logger: hclog.NewNullLogger()},
+		Logger: hclog.NewNullLogger(), Now: time.Now,
 	})
 	t.Cleanup(i.Close)
 	request := &cleavev1.ImportTableRequest{RequestId: "twice", Uris: []string{"s3://bucket/a.csv"}}

@@ -116,7 +116,8 @@ func (r *reader) readBy(workers int) {
 func (r *reader) request(ctx context.Context, at int, o format.TableOptions) (*workerv1.ReadObject, error) {
 	s := r.sources[at]
 	url, etag, err := r.buckets.Sign(ctx, s.rule, s.Object)
-	return &workerv1.ReadObject{Uri: s.URI, Url: url, Bytes: uint64(s.Bytes), Etag: etag, Reading: reading.Proto(o), Survey: r.surveys[at]}, err
+	return &workerv1.ReadObject{Uri: s.URI, Url: url, Bytes: uint64(s.Bytes), Etag: etag, Reading: reading.Proto(o),
+		Survey: r.surveys[at]}, err
 }
 
 // close stops the workers.
@@ -234,13 +235,15 @@ func (r *reader) begin(o format.TableOptions) error {
 		left := 0
 		for _, groups := range groupsOf(r.described[at].GetGroups()) {
 			u := &unit{}
-			units, left = append(units, u), left+1
+			units = append(units, u)
+			left++
 			all = append(all, &fleet.ObjectUnit{
 				URI: r.sources[at].URI,
 				Request: func(ctx context.Context, rows uint64) (*workerv1.ReadObject, error) {
 					request, err := r.request(ctx, at, o)
 					if err == nil {
-						request.Rows, request.FirstGroup, request.Groups = rows, uint32(groups.From), uint32(groups.To-groups.From)
+						request.Rows, request.FirstGroup, request.Groups = rows, uint32(groups.From),
+							uint32(groups.To-groups.From)
 					}
 					return request, err
 				},
@@ -277,7 +280,8 @@ func groupsOf(groups []*workerv1.RowGroup) []format.RowGroups {
 	bytes := uint64(0)
 	for at, g := range groups {
 		if bytes += g.GetBytes(); at == 0 || bytes > unitBytes {
-			units, bytes = append(units, format.RowGroups{From: at}), g.GetBytes()
+			units = append(units, format.RowGroups{From: at})
+			bytes = g.GetBytes()
 		}
 		units[len(units)-1].To = at + 1
 	}
@@ -294,9 +298,11 @@ func (p *pass) take(u *unit, rows *workerv1.ObjectRows) (done bool, err error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bytes += int64(proto.Size(rows)); p.bytes > 2*p.limit { // a message is never twice as large as its rows in a table
+	// a message is never twice as large as its rows in a table
+	if p.bytes += int64(proto.Size(rows)); p.bytes > 2*p.limit {
 		return false, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE",
-			"the objects have more than %s of rows; this coordinator takes at most %s in one table", text.Bytes(p.bytes), text.Bytes(p.limit))
+			"the objects have more than %s of rows; this coordinator takes at most %s in one table",
+			text.Bytes(p.bytes), text.Bytes(p.limit))
 	}
 	u.rows, u.done = append(u.rows, rows.GetRows()...), rows.GetEnd() || rows.GetRestarted()
 	u.last = &workerv1.ObjectRows{Columns: rows.GetColumns(), Restarted: rows.GetRestarted(), Survey: rows.GetSurvey(),

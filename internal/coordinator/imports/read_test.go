@@ -96,7 +96,9 @@ func (l *lateTypes) ReadObjects(_ context.Context, units []*fleet.ObjectUnit, _ 
 		column := table.Column{Name: "x", Type: table.Number, Numbers: []float64{1.5}}
 		switch {
 		case l.calls > 1 && l.surveys[at] == nil:
-			answer.Columns, answer.End, answer.Restarted = wire.ColumnsProto([]table.Column{column}), false, true
+			answer.Columns = wire.ColumnsProto([]table.Column{column})
+			answer.End = false
+			answer.Restarted = true
 			answer.Survey = &workerv1.TextSurvey{Seen: []uint32{1}}
 		case l.calls > 1:
 			answer.Columns = wire.ColumnsProto([]table.Column{column})
@@ -125,8 +127,10 @@ func TestMisreadObjectsAreReadTwice(t *testing.T) {
 		for at := range sources {
 			sources[at].Object = buckets.Object{URI: "s3://bucket/" + string(rune('a'+at)) + ".csv"}
 		}
-		uploads := datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewBudget(0).Share(1 << 20), MessageBytes: 1 << 10})
-		r := &reader{Importer: &Importer{Dependencies: Dependencies{Uploads: uploads, MaxBytes: 1 << 20}}, ctx: t.Context(), sources: sources,
+		uploads := datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewBudget(0).Share(1 << 20),
+			MessageBytes: 1 << 10})
+		r := &reader{Importer: &Importer{Dependencies: Dependencies{Uploads: uploads, MaxBytes: 1 << 20}},
+			ctx: t.Context(), sources: sources,
 			done: &progress{}}
 		workers := &lateTypes{reader: r}
 		r.Fleet = workers

@@ -14,7 +14,8 @@ const progressInterval = time.Second
 // Stream imports a table and calls send with the progress, about once a second, and with the table at the end. It
 // imports in the caller's goroutine, so that a panic about what the objects contain ends the call and not the
 // coordinator.
-func (i *Importer) Stream(ctx context.Context, request *cleavev1.ImportTableRequest, send func(*cleavev1.ImportTableResponse) error) error {
+func (i *Importer) Stream(ctx context.Context, request *cleavev1.ImportTableRequest,
+	send func(*cleavev1.ImportTableResponse) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var done progress
@@ -29,7 +30,8 @@ func (i *Importer) Stream(ctx context.Context, request *cleavev1.ImportTableRequ
 			case <-stop:
 				return
 			}
-			if err := send(&cleavev1.ImportTableResponse{What: &cleavev1.ImportTableResponse_Progress{Progress: done.current()}}); err != nil {
+			if err := send(&cleavev1.ImportTableResponse{
+				What: &cleavev1.ImportTableResponse_Progress{Progress: done.current()}}); err != nil {
 				cancel(err)
 				return
 			}

@@ -85,12 +85,16 @@ func (m *Manager) putBlob(ctx context.Context, name string, message proto.Messag
 // job first, admit returns the id of that job instead. If it is unknown whether the commit succeeded, admit returns
 // an error and a background goroutine launches the job once the store can tell. ready returns the problem of the job,
 // or nil. If the caller leaves before it is the turn of the job, no job is created.
-func (m *Manager) admit(change records.Change, record *statev1.JobRecord, hash []byte, ready func() *runner.Problem) (string, error) {
+func (m *Manager) admit(change records.Change, record *statev1.JobRecord, hash []byte,
+	ready func() *runner.Problem) (string, error) {
 	if err := m.admission.Acquire(change.Caller(), 1); err != nil {
-		return "", fault.New(fault.Canceled, "CALL_CANCELLED", "the call was canceled before the job was created").Because(err)
+		return "", fault.New(fault.Canceled, "CALL_CANCELLED", "the call was canceled before the job was created").
+			Because(err)
 	}
 	defer m.admission.Release(1)
-	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
+	id := record.GetJob().GetJobId()
+	owner := record.GetJob().GetOwner()
+	requestID := record.GetJob().GetRequestId()
 	// The data set and the tables may have been deleted since the spec was checked. While admission is held they
 	// stay.
 	if data := record.GetJob().GetDatasetId(); data != "" { // otherwise the job clusters a table
@@ -128,14 +132,17 @@ func (m *Manager) admit(change records.Change, record *statev1.JobRecord, hash [
 	}
 	m.launch(m.newJob(record, events.New(id, m.flushEvents), false), ready())
 	m.Observe.Accepted()
-	m.Logger.Info("job is accepted", "job", id, "request", observe.RequestID(change), "dataset", record.GetJob().GetDatasetId())
+	m.Logger.Info("job is accepted", "job", id, "request", observe.RequestID(change),
+		"dataset", record.GetJob().GetDatasetId())
 	return id, nil
 }
 
 // commitJob commits the transaction that creates a job and returns the job's id, or the id of the job that the same
 // request created before. If records.MayBeCommitted(err) is true for the returned error, the job may exist.
 func (m *Manager) commitJob(txn store.Txn, record *statev1.JobRecord, hash []byte) (string, error) {
-	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
+	id := record.GetJob().GetJobId()
+	owner := record.GetJob().GetOwner()
+	requestID := record.GetJob().GetRequestId()
 	err := m.Writer.Commit(txn)
 	if records.MayBeCommitted(err) && !Interrupted(err) {
 		if _, missing := m.Writer.State.Get(m.Writer.Context, records.JobKey(id)); missing == nil {
@@ -198,7 +205,8 @@ func (m *Manager) launch(j *Job, ready *runner.Problem) {
 	record := j.Record()
 	priorities := map[cleavev1.Priority]int{cleavev1.Priority_PRIORITY_LOW: -1, cleavev1.Priority_PRIORITY_HIGH: 1}
 	priority := priorities[record.GetJob().GetPriority()]
-	m.queue.Enter(j, queue.Job{Owner: j.owner, Priority: priority, Memory: int64(record.GetCoordinatorBytes()), Alone: j.alone})
+	m.queue.Enter(j, queue.Job{Owner: j.owner, Priority: priority, Memory: int64(record.GetCoordinatorBytes()),
+		Alone: j.alone})
 	m.advanceQueue()
 	if m.queue.Runs(j) {
 		j.problem = ready
@@ -225,7 +233,8 @@ func (m *Manager) jobOfRequest(ctx context.Context, owner, requestID string, has
 	}
 	if !bytes.Equal(record.GetSpecSha256(), hash) {
 		return "", fault.New(fault.AlreadyExists, "REQUEST_ID_REUSED",
-			"request_id %s made job %s from another spec; a new job needs a new request_id", requestID, record.GetJobId()).
+			"request_id %s made job %s from another spec; a new job needs a new request_id", requestID,
+			record.GetJobId()).
 			OnField("request_id").With("job_id", record.GetJobId())
 	}
 	return record.GetJobId(), nil

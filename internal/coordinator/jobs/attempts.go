@@ -7,8 +7,8 @@ import (
 )
 
 // Attempts are the runs of a job that may have crashed the coordinator. They are counted so that no job crashes it
-// forever. A run counts from its beginning until it is known not to have crashed. Attempts before one that made progress, by more events or a
-// later snapshot, do not count: whatever ended the coordinator, the job gets on.
+// forever. A run counts from its beginning until it is known not to have crashed. Attempts before one that made
+// progress, by more events or a later snapshot, do not count: whatever ended the coordinator, the job gets on.
 //
 // The attempts are in the record of the job. Records of earlier versions have fewer terms than attempts.
 
@@ -19,13 +19,15 @@ const MaxAttempts = 5
 // attemptsSpent reports whether the job may not run again.
 func attemptsSpent(r *statev1.JobRecord) bool { return r.GetAttempts() >= MaxAttempts }
 
-// lastAttemptIsNext reports whether the next run is the last one. It runs alone and without a snapshot, so that no job fails
-// because another one, or its snapshot, crashed the coordinator.
+// lastAttemptIsNext reports whether the next run is the last one. It runs alone and without a snapshot, so that no job
+// fails because another one, or its snapshot, crashed the coordinator.
 func lastAttemptIsNext(r *statev1.JobRecord) bool { return r.GetAttempts() == MaxAttempts-1 }
 
 // beginAttempt counts a run that begins in a term while the job has this many events.
 func beginAttempt(r *statev1.JobRecord, events uint32, term int64) {
-	r.Attempts, r.AttemptEvents, r.AttemptTerms = r.Attempts+1, uint64(events), append(r.AttemptTerms, term)
+	r.Attempts++
+	r.AttemptEvents = uint64(events)
+	r.AttemptTerms = append(r.AttemptTerms, term)
 }
 
 // takeBackAttempt takes the run in progress back, because it does nothing that could crash.
@@ -46,21 +48,24 @@ func attemptReached(r *statev1.JobRecord, events uint32) {
 	}
 }
 
-// attemptResumed records that the run in progress resumes from a snapshot with this many steps, and reports whether that changes
-// anything. It does if no attempt resumed from so late a snapshot: then only this run counts.
+// attemptResumed records that the run in progress resumes from a snapshot with this many steps, and reports whether
+// that changes anything. It does if no attempt resumed from so late a snapshot: then only this run counts.
 func attemptResumed(r *statev1.JobRecord, steps uint64, term int64) bool {
 	if steps <= r.AttemptSteps {
 		return false
 	}
-	r.Attempts, r.AttemptSteps, r.AttemptTerms = 1, steps, []int64{term}
+	r.Attempts = 1
+	r.AttemptSteps = steps
+	r.AttemptTerms = []int64{term}
 	return true
 }
 
-// countStartOver records that the job starts over: no snapshot of its earlier runs is used, so every later one is progress.
+// countStartOver records that the job starts over: no snapshot of its earlier runs is used, so every later one is
+// progress.
 func countStartOver(r *statev1.JobRecord) { r.StartOvers, r.AttemptSteps = r.StartOvers+1, 0 }
 
-// forgiveAttempts takes back the attempts of terms that ended without a crash, because the lease was lost. A leader that lost its
-// lease cannot write that its runs did not crash, but if the same process leads again, it knows.
+// forgiveAttempts takes back the attempts of terms that ended without a crash, because the lease was lost. A leader
+// that lost its lease cannot write that its runs did not crash, but if the same process leads again, it knows.
 func forgiveAttempts(r *statev1.JobRecord, outlived []int64) {
 	before := len(r.AttemptTerms)
 	r.AttemptTerms = slices.DeleteFunc(r.AttemptTerms, func(term int64) bool { return slices.Contains(outlived, term) })

@@ -23,9 +23,11 @@ func TestAttemptsAreAListOfRuns(t *testing.T) {
 		number := rapid.Uint32Range(0, 5)
 		t.Repeat(map[string]func(*rapid.T){
 			"begin": func(t *rapid.T) {
-				events, in := number.Draw(t, "events"), term.Draw(t, "term")
+				events := number.Draw(t, "events")
+				in := term.Draw(t, "term")
 				beginAttempt(r, events, in)
-				runs, begun = append(runs, in), events
+				runs = append(runs, in)
+				begun = events
 			},
 			"take back": func(t *rapid.T) {
 				if len(runs) == 0 || runs[len(runs)-1] == unknown {
@@ -49,11 +51,13 @@ func TestAttemptsAreAListOfRuns(t *testing.T) {
 				if len(runs) == 0 {
 					t.Skip("no run is in progress")
 				}
-				steps, in := uint64(number.Draw(t, "steps")), runs[len(runs)-1]
+				steps := uint64(number.Draw(t, "steps"))
+				in := runs[len(runs)-1]
 				if later := steps > deepest; attemptResumed(r, steps, in) != later {
 					t.Fatalf("a snapshot of %d steps after one of %d", steps, deepest)
 				} else if later {
-					runs, deepest = []int64{in}, steps
+					runs = []int64{in}
+					deepest = steps
 				}
 			},
 			"start over": func(*rapid.T) {
@@ -66,7 +70,8 @@ func TestAttemptsAreAListOfRuns(t *testing.T) {
 				runs = slices.DeleteFunc(runs, func(in int64) bool { return slices.Contains(outlived, in) })
 			},
 			"": func(t *rapid.T) {
-				if int(r.Attempts) != len(runs) || attemptsSpent(r) != (len(runs) >= MaxAttempts) || lastAttemptIsNext(r) != (len(runs) == MaxAttempts-1) {
+				if int(r.Attempts) != len(runs) || attemptsSpent(r) != (len(runs) >= MaxAttempts) ||
+					lastAttemptIsNext(r) != (len(runs) == MaxAttempts-1) {
 					t.Fatalf("%v, but the runs are %v", r, runs)
 				}
 			},

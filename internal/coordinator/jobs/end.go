@@ -66,12 +66,14 @@ type decision struct {
 // decide decides how a job ends. cause is that of the job's context, nil if the context has not ended. unstored is why
 // its outcome cannot be stored, nil if it can.
 func decide(out runOutcome, cause error, canceled bool, unstored error) decision {
-	d := decision{state: cleavev1.JobState_JOB_STATE_SUCCEEDED, run: out, resultLost: unstored != nil && out.result != nil}
+	d := decision{state: cleavev1.JobState_JOB_STATE_SUCCEEDED, run: out,
+		resultLost: unstored != nil && out.result != nil}
 	switch {
 	case canceled:
 		d.state = cleavev1.JobState_JOB_STATE_CANCELLED
 	case out.cutOff(cause):
-		d.state, d.timedOut = cleavev1.JobState_JOB_STATE_CANCELLED, true
+		d.state = cleavev1.JobState_JOB_STATE_CANCELLED
+		d.timedOut = true
 	case cause != nil && !errors.Is(cause, errTimeLimit):
 		d.failure = failureOf(cause)
 	case out.err != nil:
@@ -105,7 +107,8 @@ func failureOf(err error) *fault.Error {
 		return f
 	}
 	if errors.Is(err, events.ErrMismatch) {
-		return fault.New(fault.Internal, "REPLAY_MISMATCH", "%v; this is a defect in Cleave or its hardware, please report it", err)
+		return fault.New(fault.Internal, "REPLAY_MISMATCH",
+			"%v; this is a defect in Cleave or its hardware, please report it", err)
 	}
 	return fault.New(fault.Internal, "INTERNAL", "%v", err)
 }
@@ -178,7 +181,8 @@ var resultRetries = dial.BackoffPolicy{First: 100 * time.Millisecond, Max: 10 * 
 func (m *Manager) storeEnd(j *Job, out runOutcome) (d decision, blobs endBlobs, stopped bool) {
 	blobs.parts = &statev1.JobRecord{}
 	for attempt, pause := 0, dial.NewBackoff(resultRetries); ; attempt++ {
-		cause, canceled := context.Cause(j.ctx), j.cancelRequested()
+		cause := context.Cause(j.ctx)
+		canceled := j.cancelRequested()
 		if cause != nil && Interrupted(cause) {
 			return d, blobs, true
 		}
@@ -190,7 +194,8 @@ func (m *Manager) storeEnd(j *Job, out runOutcome) (d decision, blobs endBlobs, 
 			continue
 		}
 		if err != nil {
-			m.Logger.Error("the outcome of a job cannot be stored", "job", j.id, "state", shortName(d.state, "JOB_STATE_"), "error", err)
+			m.Logger.Error("the outcome of a job cannot be stored", "job", j.id,
+				"state", shortName(d.state, "JOB_STATE_"), "error", err)
 			d = decide(out, cause, canceled, err)
 		}
 		if j.beginEnd() && !canceled {
@@ -206,7 +211,8 @@ func (m *Manager) storeEnd(j *Job, out runOutcome) (d decision, blobs endBlobs, 
 
 // keepResult tells watchers that the result cannot be stored, and pauses before the next attempt.
 func (m *Manager) keepResult(j *Job, why error, pause *dial.Backoff) {
-	message := fmt.Sprintf("the run is done, but its result cannot be stored; keeping it in memory and retrying: %v", why)
+	message := fmt.Sprintf("the run is done, but its result cannot be stored; keeping it in memory and retrying: %v",
+		why)
 	m.Logger.Error("the result of a job cannot be stored; it is kept in memory and tried again",
 		"job", j.id, "attempts", pause.Waits()+1, "error", why)
 	j.setWaiting(message)
@@ -270,7 +276,9 @@ func (o runOutcome) storeParts(stored *statev1.JobRecord, put putPart) (err erro
 	}
 	if r.Spectral.Embedding != nil {
 		stored.Embedding = wire.EmbeddingHead(r.Spectral.Embedding)
-		add(&stored.EmbeddingBlob, "embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, r.Spectral.Embedding) })
+		add(&stored.EmbeddingBlob, "embedding", func(w io.Writer) error {
+			return wire.WriteEmbedding(w, r.Spectral.Embedding)
+		})
 	}
 	if r.NeighborGraph != nil {
 		graph := r.NeighborGraph.Graph
@@ -305,9 +313,9 @@ func (m *Manager) storeOutcome(j *Job, d decision, attempt int, blobs *endBlobs)
 	return nil
 }
 
-// commitEnd makes the end of a job durable and then visible. One transaction updates the record, removes the job from the
-// unfinished ones, and marks the blobs as garbage that the end makes useless. It deletes the events if they are part of
-// the stored outcome, and otherwise adds those that are not durable yet.
+// commitEnd makes the end of a job durable and then visible. One transaction updates the record, removes the job from
+// the unfinished ones, and marks the blobs as garbage that the end makes useless. It deletes the events if they are
+// part of the stored outcome, and otherwise adds those that are not durable yet.
 func (m *Manager) commitEnd(j *Job, d decision, blobs endBlobs) error {
 	txn := store.Txn{Urgent: true, Delete: []string{records.UnfinishedKey(j.id)}}
 	events := d.events(j.log)
@@ -321,12 +329,14 @@ func (m *Manager) commitEnd(j *Job, d decision, blobs endBlobs) error {
 		flushed := j.log.FlushBy(func(txn store.Txn) error { txn.Urgent = true; return m.Writer.Persist(txn) })
 		left, err := j.log.Rest(events)
 		if txn.Put = left; flushed != nil || err != nil {
-			m.Logger.Warn("the last events of a job may not be durable", "job", j.id, "error", errors.Join(flushed, err))
+			m.Logger.Warn("the last events of a job may not be durable", "job", j.id,
+				"error", errors.Join(flushed, err))
 		}
 	} else {
 		stored := j.log.Keys()
 		now := min(len(stored), records.MaxTxnChanges)
-		txn.Delete, rest = append(txn.Delete, stored[:now]...), stored[now:]
+		txn.Delete = append(txn.Delete, stored[:now]...)
+		rest = stored[now:]
 		if blobs.replaced != "" {
 			garbage = append(garbage, blobs.replaced)
 		}
@@ -348,7 +358,8 @@ func (m *Manager) commitEnd(j *Job, d decision, blobs endBlobs) error {
 		forgetAttempts(record)
 		record.Job.LastSequence, record.Job.EndTime = uint32(len(events)), m.now()
 		if _, step := j.log.Latest(); step != nil && d.run.result == nil {
-			record.Job.Iterations, record.Job.Objective = step.GetIteration(), step.GetObjective()
+			record.Job.Iterations = step.GetIteration()
+			record.Job.Objective = step.GetObjective()
 		}
 		if url := record.GetWebhookUrl(); url != "" {
 			entry, err := webhook.Entry(url, record.GetJob())
@@ -368,7 +379,8 @@ func (m *Manager) commitEnd(j *Job, d decision, blobs endBlobs) error {
 	j.log.PublishEnd(events)
 	for _, prefix := range garbage { // if that fails, the next coordinator tries again
 		if err := m.Garbage.Delete(m.Writer.Context, prefix); err != nil && !fault.Is(err, store.DiskFull) {
-			m.Logger.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix, "error", err)
+			m.Logger.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix,
+				"error", err)
 		}
 	}
 	if err := m.Writer.DeleteKeys(rest); err != nil {

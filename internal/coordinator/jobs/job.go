@@ -42,11 +42,11 @@ var (
 //	suspended  as before; no attempt is counted      the next coordinator resumes it (recover.go)
 //	refused    as before                             a restart after the store is repaired
 //
-// A cancellation is part of the record. It cancels ctx from queued to running; while the end is decided, it changes what
-// is decided; from ending on it is too late. A job that is canceled before it runs, fails to prepare or reaches its time
-// limit goes on to deciding. A job is suspended instead if its coordinator stops before ending, and refused if the store
-// rejects its end. In each of the last three states its supervisor has returned, and done is closed. An ended job is
-// removed from the unfinished ones; its watchers keep reading its log to the end.
+// A cancellation is part of the record. It cancels ctx from queued to running; while the end is decided, it changes
+// what is decided; from ending on it is too late. A job that is canceled before it runs, fails to prepare or reaches
+// its time limit goes on to deciding. A job is suspended instead if its coordinator stops before ending, and refused if
+// the store rejects its end. In each of the last three states its supervisor has returned, and done is closed. An ended
+// job is removed from the unfinished ones; its watchers keep reading its log to the end.
 type Job struct {
 	// Set when the job is made, and never changed.
 	id        string
@@ -113,7 +113,8 @@ func (j *Job) View() *cleavev1.Job {
 	sequence, iteration := j.log.Latest()
 	job.LastSequence = sequence
 	if iteration != nil {
-		job.Iterations, job.Objective = iteration.GetIteration(), iteration.GetObjective()
+		job.Iterations = iteration.GetIteration()
+		job.Objective = iteration.GetObjective()
 	}
 	switch {
 	case refused != nil:
@@ -140,7 +141,8 @@ func (j *Job) setWaiting(what string) {
 // write applies change to a copy of the record and commits it together with txn. The new record becomes visible once
 // it is durable. If change returns errUnchanged, nothing is written and write returns nil. While another change waits
 // for the store, write waits too, until ctx ends.
-func (j *Job) write(ctx context.Context, commit func(store.Txn) error, txn store.Txn, change func(*statev1.JobRecord) error) error {
+func (j *Job) write(ctx context.Context, commit func(store.Txn) error, txn store.Txn,
+	change func(*statev1.JobRecord) error) error {
 	select {
 	case j.writing <- struct{}{}:
 	case <-ctx.Done():

@@ -76,8 +76,8 @@ type Dependencies struct {
 	Now     func() time.Time
 }
 
-// New returns a Manager of the unfinished jobs, of which there are none yet. Once the coordinator leads, the caller must
-// call Begin, and then ResumeAll until it succeeds, before it calls anything else that changes a job.
+// New returns a Manager of the unfinished jobs, of which there are none yet. Once the coordinator leads, the caller
+// must call Begin, and then ResumeAll until it succeeds, before it calls anything else that changes a job.
 func New(unfinished *UnfinishedJobs, d Dependencies) *Manager {
 	m := &Manager{Dependencies: d, UnfinishedJobs: unfinished}
 	d.Limits.Wake = m.advanceQueue
@@ -135,7 +135,8 @@ func (m *Manager) Ended(ctx context.Context, id string) (*statev1.JobRecord, err
 		record = j.Record()
 	}
 	if !records.Ended(record.GetJob()) {
-		return nil, fault.New(fault.FailedPrecondition, "JOB_NOT_ENDED", "job %s has not ended; watch it, or cancel it", id).
+		return nil, fault.New(fault.FailedPrecondition, "JOB_NOT_ENDED", "job %s has not ended; watch it, or cancel it",
+			id).
 			With("job_id", id)
 	}
 	return record, nil
@@ -189,7 +190,9 @@ func (m *Manager) Cancel(ctx context.Context, id string) (*cleavev1.Job, error) 
 	if j == nil {
 		return record.GetJob(), nil
 	}
-	tooLate, err := records.FinishWith(ctx, m.Writer, func(records.Change) (bool, error) { return m.requestCancel(ctx, j) })
+	tooLate, err := records.FinishWith(ctx, m.Writer, func(records.Change) (bool, error) {
+		return m.requestCancel(ctx, j)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +255,8 @@ func (m *Manager) deleteEnded(ctx context.Context, record *statev1.JobRecord, us
 	}
 	blobs := records.JobBlobPrefix(job.GetJobId())
 	txn := store.Txn{
-		Put: []store.Entry{{Key: records.GarbageKey(blobs)}}, Delete: []string{records.JobKey(job.GetJobId())}, Urgent: true,
+		Put: []store.Entry{{Key: records.GarbageKey(blobs)}}, Delete: []string{records.JobKey(job.GetJobId())},
+		Urgent: true,
 	}
 	if job.GetRequestId() != "" {
 		txn.Delete = append(txn.Delete, records.RequestKey(job.GetOwner(), job.GetRequestId()))
@@ -265,7 +269,8 @@ func (m *Manager) deleteEnded(ctx context.Context, record *statev1.JobRecord, us
 	}
 	m.jobs.Delete(job.GetJobId()) // a job that ended just now is still in the table
 	// The job is gone. If anything fails from here on, the next coordinator cleans up.
-	if err := errors.Join(m.Garbage.DeleteEvents(m.Writer.Context, job.GetJobId()), m.Garbage.Delete(m.Writer.Context, blobs)); err != nil {
+	if err := errors.Join(m.Garbage.DeleteEvents(m.Writer.Context, job.GetJobId()), m.Garbage.Delete(m.Writer.Context,
+		blobs)); err != nil {
 		m.Logger.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
 	}
 	return nil

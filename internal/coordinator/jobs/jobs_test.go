@@ -36,7 +36,8 @@ func newManager(t *testing.T) *Manager {
 	}
 	log := hclog.NewNullLogger()
 	m := New(NewUnfinishedJobs(), Dependencies{
-		Context: t.Context(), Writer: &records.Writer{State: state, Context: t.Context(), Logger: log}, Logger: log, Now: time.Now,
+		Context: t.Context(), Writer: &records.Writer{State: state, Context: t.Context(), Logger: log}, Logger: log,
+		Now:    time.Now,
 		Limits: queue.Limits{Running: 1},
 	})
 	m.term = term.Revision()
@@ -84,7 +85,8 @@ func TestTimeIsNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newManager(t)
 		j := m.add(&statev1.JobRecord{
-			Job: &cleavev1.Job{JobId: "job", TimeLimit: durationpb.New(time.Minute)}, TimeUsed: durationpb.New(30 * time.Second),
+			Job:      &cleavev1.Job{JobId: "job", TimeLimit: durationpb.New(time.Minute)},
+			TimeUsed: durationpb.New(30 * time.Second),
 		})
 		stop := m.limitTime(j)
 		defer stop()
@@ -145,7 +147,8 @@ func TestAJobLeavesTheQueueBeforeItsEndIsSeen(t *testing.T) {
 	j := m.add(&statev1.JobRecord{Job: &cleavev1.Job{JobId: "job"}})
 	m.queue.Enter(j, queue.Job{})
 	m.advanceQueue()
-	committed, ended := make(chan struct{}), make(chan error)
+	committed := make(chan struct{})
+	ended := make(chan error)
 	m.Writer.State = hookedState{m.Writer.State, func() {
 		j.mu.Lock() // so that the end stays unseen
 		close(committed)
@@ -182,7 +185,8 @@ func TestTrialsAreProgress(t *testing.T) {
 
 // A job that starts over can use no snapshot, so that its progress is measured from the beginning again.
 func TestStartingOverForgetsHowFarSnapshotsWere(t *testing.T) {
-	record := &statev1.JobRecord{Job: &cleavev1.Job{JobId: "job"}, NumericClass: "before", Attempts: 4, AttemptSteps: 10_000}
+	record := &statev1.JobRecord{Job: &cleavev1.Job{JobId: "job"}, NumericClass: "before", Attempts: 4,
+		AttemptSteps: 10_000}
 	if !setNumericClass(record, "now", 1) {
 		t.Error("a job with events of another class goes on")
 	}

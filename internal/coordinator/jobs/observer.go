@@ -31,7 +31,8 @@ func (j *Job) observeEnd(d decision) {
 	if d.failure != nil {
 		reason = d.failure.Reason
 	}
-	j.observed.Ended(strings.ToLower(shortName(d.state, "JOB_STATE_")), reason, d.state == cleavev1.JobState_JOB_STATE_FAILED)
+	j.observed.Ended(strings.ToLower(shortName(d.state, "JOB_STATE_")), reason,
+		d.state == cleavev1.JobState_JOB_STATE_FAILED)
 }
 
 // shortName returns the name of an enum value without the prefix that all values share.
@@ -124,9 +125,12 @@ func (o *observer) Observe(e clustering.Event) {
 		o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: wire.KStartedProto(e)}})
 	case clustering.RestartStarted:
 		o.job.progress.RestartStarted(e.Restart, e.Restarts)
-		o.log(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: uint32(e.Restart)}}})
+		o.log(
+			&cleavev1.Event{
+				What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: uint32(e.Restart)}}})
 	case clustering.IterationDone:
-		o.log(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: wire.IterationProto(e.Restart, e.HistoryEntry)}})
+		o.log(
+			&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: wire.IterationProto(e.Restart, e.HistoryEntry)}})
 		o.job.observed.Iteration(e.Restart, e.Iteration, e.Objective)
 	case clustering.ShiftChange:
 		o.log(&cleavev1.Event{What: &cleavev1.Event_Shift{Shift: wire.ShiftProto(e)}})

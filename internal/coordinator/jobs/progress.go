@@ -10,7 +10,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Changes are announced at most once per announceInterval. What is announced is brought up to date after half of KeepAlive.
+// Changes are announced at most once per announceInterval. What is announced is brought up to date after half of
+// KeepAlive.
 const (
 	announceInterval = 100 * time.Millisecond
 
@@ -18,7 +19,8 @@ const (
 	KeepAlive = 2 * time.Second
 )
 
-// Progress holds what one job is doing at the moment, for those who watch it. None of it is stored. It is safe for concurrent use.
+// Progress holds what one job is doing at the moment, for those who watch it. None of it is stored. It is safe for
+// concurrent use.
 type Progress struct {
 	now   func() time.Time
 	began time.Time
@@ -64,7 +66,8 @@ func (p *Progress) Announced() Announcement {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now := p.now(); now.Sub(p.copiedAt) >= KeepAlive/2 {
-		p.shown.Progress, p.copiedAt = p.current(), now
+		p.shown.Progress = p.current()
+		p.copiedAt = now
 	}
 	return p.shown
 }
@@ -85,7 +88,8 @@ func (p *Progress) announce() {
 	}
 	close(p.shown.Changed)
 	p.shown = Announcement{Version: p.version, Changed: make(chan struct{})}
-	p.announcedAt, p.copiedAt = p.now(), time.Time{}
+	p.announcedAt = p.now()
+	p.copiedAt = time.Time{}
 }
 
 // update applies a change to the progress and announces it.
@@ -105,19 +109,23 @@ func (p *Progress) Enter(phase cleavev1.Phase, message string) {
 // Show shows an event of the run, if it is one that tells how far the run is.
 func (p *Progress) Show(e *cleavev1.Event) {
 	switch e.GetWhat().(type) {
-	case *cleavev1.Event_K, *cleavev1.Event_Iteration, *cleavev1.Event_Solver, *cleavev1.Event_MethodTried, *cleavev1.Event_Level:
+	case *cleavev1.Event_K, *cleavev1.Event_Iteration, *cleavev1.Event_Solver, *cleavev1.Event_MethodTried,
+		*cleavev1.Event_Level:
 	default:
 		return
 	}
 	p.update(func(m *cleavev1.Progress) {
-		m.Solver, m.MethodTried, m.Level = e.GetSolver(), e.GetMethodTried(), e.GetLevel() // what came before is over
+		m.Solver = e.GetSolver()
+		m.MethodTried = e.GetMethodTried()
+		m.Level = e.GetLevel() // what came before is over
 		switch what := e.GetWhat().(type) {
 		case *cleavev1.Event_K:
 			m.K = what.K
 		case *cleavev1.Event_Solver:
 			p.solver.tick(p.now(), what.Solver.StepsLeft)
 		case *cleavev1.Event_Iteration:
-			m.Iteration, m.Objective, m.Moved = what.Iteration.GetIteration(), what.Iteration.GetObjective(), what.Iteration.GetMoved()
+			m.Iteration, m.Objective, m.Moved = what.Iteration.GetIteration(), what.Iteration.GetObjective(),
+				what.Iteration.GetMoved()
 			if p.iterating.IsZero() {
 				p.iterating = p.now()
 			} else {
@@ -140,7 +148,8 @@ func (p *Progress) Tiles(workers, built, all int) {
 		case built >= all:
 			p.building = time.Time{}
 		case p.building.IsZero():
-			p.building, p.builtAtFirst = p.now(), uint32(built)
+			p.building = p.now()
+			p.builtAtFirst = uint32(built)
 		}
 	})
 }
@@ -154,7 +163,8 @@ func (p *Progress) Current() *cleavev1.Progress {
 
 // current returns a copy of the progress with the elapsed time and the estimates. The caller holds p.mu.
 func (p *Progress) current() *cleavev1.Progress {
-	now, m := p.now(), proto.CloneOf(p.progress)
+	now := p.now()
+	m := proto.CloneOf(p.progress)
 	m.Elapsed = durationpb.New(now.Sub(p.began))
 	if spent := now.Sub(p.iterating).Seconds(); !p.iterating.IsZero() && spent > 0 {
 		m.IterationsPerSecond = float64(p.iterations) / spent
@@ -164,7 +174,8 @@ func (p *Progress) current() *cleavev1.Progress {
 	case m.GetPhase() == cleavev1.Phase_PHASE_BUILDING && !p.building.IsZero() && m.GetTilesBuilt() > p.builtAtFirst:
 		perTile := now.Sub(p.building) / time.Duration(m.GetTilesBuilt()-p.builtAtFirst)
 		m.TimeLeft = durationpb.New(perTile * time.Duration(m.GetTiles()-m.GetTilesBuilt()))
-	case m.GetSolver() != nil && (m.GetPhase() == cleavev1.Phase_PHASE_INITIALIZING || m.GetPhase() == cleavev1.Phase_PHASE_ITERATING):
+	case m.GetSolver() != nil &&
+		(m.GetPhase() == cleavev1.Phase_PHASE_INITIALIZING || m.GetPhase() == cleavev1.Phase_PHASE_ITERATING):
 		if left, known := p.solver.timeLeft(now); known {
 			m.TimeLeft = durationpb.New(left)
 		}

@@ -72,7 +72,8 @@ func TestAnnouncementsFollowTheClock(t *testing.T) {
 	l.Enter(cleavev1.Phase_PHASE_LOADING, "") // at once, since nothing was announced before
 	now = now.Add(announceInterval)
 	l.Enter(cleavev1.Phase_PHASE_ITERATING, "")
-	if second := l.Announced(); second.Progress.GetPhase() != cleavev1.Phase_PHASE_ITERATING || second.Version != first.Version+2 {
+	if second := l.Announced(); second.Progress.GetPhase() != cleavev1.Phase_PHASE_ITERATING ||
+		second.Version != first.Version+2 {
 		t.Errorf("after an interval version %d is announced: %v", second.Version, second.Progress)
 	}
 	now = now.Add(KeepAlive)

@@ -23,9 +23,9 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// ResumeAll resumes the jobs that an earlier coordinator left unfinished, oldest first. A job whose record is damaged is
-// skipped, so that it does not hold up the others; it is resumed by a restart after a repair. After an error it may be
-// called again.
+// ResumeAll resumes the jobs that an earlier coordinator left unfinished, oldest first. A job whose record is damaged
+// is skipped, so that it does not hold up the others; it is resumed by a restart after a repair. After an error it may
+// be called again.
 func (m *Manager) ResumeAll(ctx context.Context) error {
 	entries, err := m.Writer.State.List(ctx, records.UnfinishedPrefix, "", 0)
 	if err != nil {
@@ -63,7 +63,8 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 		return err
 	}
 	events, _ := log.Latest()
-	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
+	record.Job.State = cleavev1.JobState_JOB_STATE_PENDING
+	record.Job.StartTime = nil
 	attemptReached(record, events)
 	forgiveAttempts(record, m.Outlived)
 	if class := clustering.NumericClass(); setNumericClass(record, class, events) {
@@ -108,7 +109,8 @@ func (m *Manager) beginAttempt(j *Job) error {
 	if made := j.Record(); attemptsSpent(made) && !j.counted {
 		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
 			"the coordinator crashed %d times while it ran this job, so the job is not started again; "+
-				"look for the cause in the logs of the coordinator and of the system, such as too little memory", made.GetAttempts()).
+				"look for the cause in the logs of the coordinator and of the system, such as too little memory",
+			made.GetAttempts()).
 			With("job_id", j.id)
 	}
 	if j.problem != nil {
@@ -162,7 +164,8 @@ func (m *Manager) endAttempt(j *Job, change func(*statev1.JobRecord)) {
 	})
 	j.counted = err != nil
 	if err != nil && !Interrupted(err) && !errors.Is(err, m.Writer.Context.Err()) {
-		m.Logger.Warn("cannot record that the run of a job did not crash; it counts as a crash", "job", j.id, "error", err)
+		m.Logger.Warn("cannot record that the run of a job did not crash; it counts as a crash", "job", j.id,
+			"error", err)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// UnfinishedJobs are the jobs that have not ended. They exist before the Manager, because data sets and tables may not be
-// deleted while jobs use them. UnfinishedJobs is safe for concurrent use.
+// UnfinishedJobs are the jobs that have not ended. They exist before the Manager, because data sets and tables may not
+// be deleted while jobs use them. UnfinishedJobs is safe for concurrent use.
 type UnfinishedJobs struct {
 	// jobs has values of type *Job, by their ids. Manager.launch adds a job, and commitEnd removes it once its end is
 	// durable: from then on the stored record is authoritative.

@@ -25,9 +25,10 @@ func (w watcher) sendAll(events []*cleavev1.Event) error {
 	return nil
 }
 
-// Watch sends the events of a job after sequence number *after, which it advances, until the event that ends the job. It
-// goes at the pace of send; a slow client never holds up the run.
-func (m *Manager) Watch(ctx context.Context, id string, after *uint32, send func(*cleavev1.WatchJobResponse) error) error {
+// Watch sends the events of a job after sequence number *after, which it advances, until the event that ends the job.
+// It goes at the pace of send; a slow client never holds up the run.
+func (m *Manager) Watch(ctx context.Context, id string, after *uint32,
+	send func(*cleavev1.WatchJobResponse) error) error {
 	j, record, err := m.find(ctx, id)
 	if err != nil {
 		return err

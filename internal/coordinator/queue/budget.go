@@ -94,8 +94,8 @@ func (s *Share) take(bytes int64) bool {
 	return true
 }
 
-// update makes a change, grants the reservations for which there are bytes then, and tells those who wait for them. They
-// are told without the lock, so that they may use the budget.
+// update makes a change, grants the reservations for which there are bytes then, and tells those who wait for them.
+// They are told without the lock, so that they may use the budget.
 func (b *Budget) update(change func()) {
 	b.mu.Lock()
 	change()
@@ -184,8 +184,8 @@ func (s *Share) Reserve(ctx context.Context, bytes int64, maxWait time.Duration)
 	return nil, err
 }
 
-// ReserveNow reserves bytes if they are free, and reports whether they were. It passes those who wait: they may wait for
-// something that its caller holds already. The caller calls Release.
+// ReserveNow reserves bytes if they are free, and reports whether they were. It passes those who wait: they may wait
+// for something that its caller holds already. The caller calls Release.
 func (s *Share) ReserveNow(bytes int64) (*Reservation, bool) {
 	r := &Reservation{share: s, held: true}
 	return r, r.Grow(bytes)
@@ -198,7 +198,8 @@ func (r *Reservation) Bytes() int64 {
 	return r.bytes
 }
 
-// Grow reserves more bytes if they are free, and reports whether they were. It passes those who wait, as ReserveNow does.
+// Grow reserves more bytes if they are free, and reports whether they were. It passes those who wait, as ReserveNow
+// does.
 func (r *Reservation) Grow(bytes int64) (grown bool) {
 	r.share.budget.update(func() {
 		if grown = r.share.take(bytes); grown {
@@ -228,6 +229,7 @@ const TooManyCalls = "TOO_MANY_LARGE_CALLS"
 // TooManyLargeCalls returns that fault.
 func TooManyLargeCalls(bytes int64) *fault.Error {
 	return fault.New(fault.ResourceExhausted, TooManyCalls,
-		"the call needs %s of the coordinator's memory, which jobs and other calls hold; try again when they have ended",
+		"the call needs %s of the coordinator's memory, which jobs and other calls hold; try again when "+
+			"they have ended",
 		text.Bytes(bytes)).RetryIn(RetrySeconds)
 }

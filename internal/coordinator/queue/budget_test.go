@@ -88,14 +88,16 @@ func TestNothingIsGivenTwice(t *testing.T) {
 			for at, r := range taken {
 				want[at] = r.Bytes()
 			}
-			blocked, allBlocked := make([]bool, len(parts)), false
+			blocked := make([]bool, len(parts))
+			allBlocked := false
 			for _, c := range claims {
 				at := slices.Index(parts, c.share)
 				if isHeld(c.Reservation) {
 					want[at] += c.bytes
 					continue
 				}
-				if free := parts[at].Free(); c.woken > 0 || !allBlocked && !blocked[at] && c.bytes <= free || c.bytes <= parts[at].own-parts[at].held {
+				if free := parts[at].Free(); c.woken > 0 || !allBlocked && !blocked[at] && c.bytes <= free ||
+					c.bytes <= parts[at].own-parts[at].held {
 					t.Fatalf("a claim of %d waits while %d are free", c.bytes, free)
 				}
 				isNextJob := at == 0 && !blocked[at]
@@ -119,7 +121,8 @@ func TestNothingIsGivenTwice(t *testing.T) {
 // if there were no other parts.
 func TestClaimsAreGrantedInOrder(t *testing.T) {
 	l := NewBudget(10)
-	jobs, calls := l.JobsShare(), l.Share(2)
+	jobs := l.JobsShare()
+	calls := l.Share(2)
 	var order []string
 	claim := func(s *Share, name string, bytes int64) *Reservation {
 		return claim(s, bytes, func() { order = append(order, name) })
@@ -129,7 +132,8 @@ func TestClaimsAreGrantedInOrder(t *testing.T) {
 	small := claim(jobs, "small", 1)
 	call := claim(calls, "call", 5) // 2 of its own, 3 that are free
 	waits := claim(calls, "waits", 7)
-	if !isHeld(running) || isHeld(large) || isHeld(small) || !isHeld(call) || isHeld(waits) || !calls.Contended() || !jobs.Contended() {
+	if !isHeld(running) || isHeld(large) || isHeld(small) || !isHeld(call) || isHeld(waits) || !calls.Contended() ||
+		!jobs.Contended() {
 		t.Error("the claims are not granted as they came")
 	}
 	if takes(jobs, 2) || takes(calls, 2) {
@@ -152,7 +156,9 @@ func TestClaimsAreGrantedInOrder(t *testing.T) {
 // A call that waits for memory that a job holds holds up no other claim for what is free: no download and no job.
 func TestCallsHoldUpOnlyCalls(t *testing.T) {
 	l := NewBudget(10)
-	jobs, calls, downloads := l.JobsShare(), l.Share(0), l.Share(0)
+	jobs := l.JobsShare()
+	calls := l.Share(0)
+	downloads := l.Share(0)
 	claim(jobs, 8, nil)
 	waits := claim(calls, 5, nil)
 	next := claim(calls, 1, nil)
@@ -176,7 +182,8 @@ func TestReserve(t *testing.T) {
 			t.Errorf("after a minute: %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		left, granted := make(chan error, 1), make(chan error, 1)
+		left := make(chan error, 1)
+		granted := make(chan error, 1)
 		go func() { _, err := p.Reserve(ctx, 1, time.Hour); left <- err }()
 		synctest.Wait()
 		go func() { _, err := p.Reserve(t.Context(), 1, time.Hour); granted <- err }()

@@ -23,8 +23,8 @@ const fairRate = 256 << 10
 // SlowReader is the reason of the error that ends a stream whose client reads too slowly or not at all.
 const SlowReader = "SLOW_READER"
 
-// NewDownloadMemory returns the memory of downloads. Objects of at most a quarter of small's own bytes are in small, others in
-// large. A call waits for at most maxWait.
+// NewDownloadMemory returns the memory of downloads. Objects of at most a quarter of small's own bytes are in small,
+// others in large. A call waits for at most maxWait.
 func NewDownloadMemory(small, large *Share, maxWait time.Duration) *DownloadMemory {
 	return &DownloadMemory{small: small, large: large, maxWait: maxWait}
 }
@@ -43,7 +43,8 @@ func (m *DownloadMemory) Begin(ctx context.Context, bytes uint64) (*Download, er
 	memory, err := share.Reserve(ctx, size, m.maxWait)
 	if fault.Is(err, TooManyCalls) {
 		err = fault.New(fault.ResourceExhausted, "TOO_MANY_DOWNLOADS",
-			"jobs and other downloads hold the memory that this one needs; try again when they have ended").RetryIn(RetrySeconds)
+			"jobs and other downloads hold the memory that this one needs; try again when they have ended").RetryIn(
+			RetrySeconds)
 	}
 	if err != nil {
 		return nil, err
@@ -79,7 +80,8 @@ func Paced[M any](d *Download, send func(M) error) func(M) error {
 	return func(message M) error {
 		if time.Now().After(until) && d.share.Contended() {
 			return fault.New(fault.Unavailable, SlowReader,
-				"the stream was ended because others wait for the memory that it holds; read at least %d KiB per second", fairRate>>10).
+				"the stream was ended because others wait for the memory that it holds; read at least %d KiB "+
+					"per second", fairRate>>10).
 				RetryIn(RetrySeconds)
 		}
 		return send(message)

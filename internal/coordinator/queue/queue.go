@@ -1,6 +1,6 @@
-// Package queue decides which waiting job runs next, and who may take how much of the coordinator's memory: jobs, uploads,
-// calls and downloads. It knows nothing of how jobs run: callers use their own keys for
-// jobs and report when jobs arrive and leave.
+// Package queue decides which waiting job runs next, and who may take how much of the coordinator's memory: jobs,
+// uploads, calls and downloads. It knows nothing of how jobs run: callers use their own keys for jobs and report when
+// jobs arrive and leave.
 //
 // A limited number of jobs run at once and share memory, of which a Budget keeps account. Owners take turns: the
 // next job belongs to the owner with the fewest running jobs and, in case of a tie, to the one whose last turn was
@@ -8,8 +8,8 @@
 // priority above normal go ahead of all turns.
 //
 // While the job whose turn it is waits for memory, no other job may pass it. So every job gets its turn, however
-// large it is, provided that running jobs end and jobs of higher priority do not keep arriving forever. A job that needs
-// more than all the memory runs when it can have all of it; the run then fails for lack of memory.
+// large it is, provided that running jobs end and jobs of higher priority do not keep arriving forever. A job that
+// needs more than all the memory runs when it can have all of it; the run then fails for lack of memory.
 package queue
 
 import (
@@ -26,8 +26,8 @@ type Limits struct {
 	Running         int
 	RunningPerOwner int
 	Memory          *Share
-	// Wake, if not nil, is called when Memory has become free for the job whose turn it is, and should call Advance. The
-	// queue and the memory are not locked then.
+	// Wake, if not nil, is called when Memory has become free for the job whose turn it is, and should call Advance.
+	// The queue and the memory are not locked then.
 	Wake func()
 }
 
@@ -39,8 +39,8 @@ type Job struct {
 	Alone    bool  // must not run beside another job
 }
 
-// Queue holds the waiting and the running jobs. It and the budget of its memory have one lock: whether a job may run and
-// whether it has its memory is decided in one step. Queue is safe for concurrent use.
+// Queue holds the waiting and the running jobs. It and the budget of its memory have one lock: whether a job may run
+// and whether it has its memory is decided in one step. Queue is safe for concurrent use.
 type Queue[K comparable] struct {
 	limits Limits
 
@@ -169,8 +169,8 @@ func (q *Queue[K]) start() (started []K) {
 	}
 }
 
-// ready reports whether the job whose turn it is may run, and reserves its memory. A job that reserved memory before it is
-// no longer first, and gives it back. The queue is locked.
+// ready reports whether the job whose turn it is may run, and reserves its memory. A job that reserved memory before it
+// is no longer first, and gives it back. The queue is locked.
 func (q *Queue[K]) ready(p *place[K]) bool {
 	if q.first != nil && q.first != p {
 		q.first.memory.withdraw()
@@ -227,7 +227,8 @@ func (q *Queue[K]) obstacle(p *place[K]) string {
 // lack returns what keeps the memory of a job from it, or "" if nothing does.
 func (q *Queue[K]) lack(p *place[K]) string {
 	memory := q.limits.Memory
-	users, free := "running jobs leave", memory.free()
+	users := "running jobs leave"
+	free := memory.free()
 	switch {
 	case p.Memory <= free:
 		return ""

@@ -118,7 +118,8 @@ func TestWhy(t *testing.T) {
 // Whatever comes and goes, limits hold, jobs run alone that have to, and the same history gives the same order.
 func TestLimitsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		limits := Limits{Running: rapid.IntRange(1, 4).Draw(t, "running"), RunningPerOwner: rapid.IntRange(0, 2).Draw(t, "per owner")}
+		limits := Limits{Running: rapid.IntRange(1, 4).Draw(t, "running"),
+			RunningPerOwner: rapid.IntRange(0, 2).Draw(t, "per owner")}
 		most := rapid.Int64Range(0, 10).Draw(t, "memory")
 		newQueue := func() *Queue[int] {
 			if most > 0 {
@@ -126,7 +127,8 @@ func TestLimitsHold(t *testing.T) {
 			}
 			return NewQueue[int](limits)
 		}
-		q, same := newQueue(), newQueue()
+		q := newQueue()
+		same := newQueue()
 		jobs := map[int]Job{}
 		for key := range rapid.IntRange(1, 40).Draw(t, "steps") {
 			if len(jobs) > 0 && rapid.Bool().Draw(t, "leaves") {
@@ -149,8 +151,9 @@ func TestLimitsHold(t *testing.T) {
 
 func draw(t *rapid.T) Job {
 	return Job{
-		Owner: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "owner"), Priority: rapid.IntRange(-1, 1).Draw(t, "priority"),
-		Memory: rapid.Int64Range(0, 12).Draw(t, "memory"), Alone: rapid.IntRange(0, 9).Draw(t, "alone") == 0,
+		Owner:    rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "owner"),
+		Priority: rapid.IntRange(-1, 1).Draw(t, "priority"),
+		Memory:   rapid.Int64Range(0, 12).Draw(t, "memory"), Alone: rapid.IntRange(0, 9).Draw(t, "alone") == 0,
 	}
 }
 
@@ -186,9 +189,11 @@ func check(t *rapid.T, q *Queue[int], most int64, jobs map[int]Job) {
 // small size, jobs of its owner. Every running job ends after some rounds.
 func TestNobodyWaitsForever(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := NewQueue[int](Limits{Running: 3, RunningPerOwner: rapid.IntRange(0, 2).Draw(t, "per owner"), Memory: memory(10)})
+		q := NewQueue[int](Limits{Running: 3, RunningPerOwner: rapid.IntRange(0, 2).Draw(t, "per owner"),
+			Memory: memory(10)})
 		ends := map[int]int{} // the round in which a job that runs ends
-		key, ahead := 1, rapid.IntRange(0, 10).Draw(t, "ahead")
+		key := 1
+		ahead := rapid.IntRange(0, 10).Draw(t, "ahead")
 		enter := func(job Job) { q.Enter(key, job); key++ }
 		for range ahead {
 			enter(Job{Owner: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "owner"), Memory: 3})
@@ -220,7 +225,8 @@ func TestNobodyWaitsForever(t *testing.T) {
 // enough; meanwhile others may take what is free, but claims of theirs wait behind it.
 func TestMemoryIsShared(t *testing.T) {
 	shared := NewBudget(100)
-	others, woken := shared.Share(10), 0
+	others := shared.Share(10)
+	woken := 0
 	var q *Queue[string]
 	q = NewQueue[string](Limits{Running: 3, Memory: shared.JobsShare(), Wake: func() {
 		woken++

@@ -53,8 +53,8 @@ type Change struct {
 	caller context.Context
 }
 
-// Caller returns the context of the caller. Work that is pointless once the caller has left, such as waiting for a lock,
-// must use it.
+// Caller returns the context of the caller. Work that is pointless once the caller has left, such as waiting for a
+// lock, must use it.
 func (c Change) Caller() context.Context { return c.caller }
 
 // FinishWith makes a change for a caller. If ctx ends first, it returns why, and do continues until its transactions
@@ -65,7 +65,8 @@ func FinishWith[T any](ctx context.Context, w *Writer, do func(Change) (T, error
 	var none T
 	if w.pending.Add(1) > maxPending {
 		w.pending.Add(-1)
-		return none, fault.New(fault.Unavailable, StoreBusy, "the state store has not answered %d changes; try again when it answers", maxPending)
+		return none, fault.New(fault.Unavailable, StoreBusy,
+			"the state store has not answered %d changes; try again when it answers", maxPending)
 	}
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(w.Context, cancel)
@@ -183,7 +184,8 @@ func (b *Batch) Add(e store.Entry) error {
 			return err
 		}
 	}
-	b.puts, b.bytes = append(b.puts, e), b.bytes+size
+	b.puts = append(b.puts, e)
+	b.bytes += size
 	return nil
 }
 

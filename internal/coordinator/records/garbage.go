@@ -10,10 +10,10 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// Collector deletes garbage: what nothing refers to anymore. A deletion is a single transaction: it removes a record and
-// adds a garbage key that names the blobs no longer needed. Only then are the blobs deleted, and finally the garbage
-// key. If that is interrupted, the next coordinator finds the key and does the rest. An upload adds such a key before
-// it stores its blob, and removes it in the transaction that stores its record.
+// Collector deletes garbage: what nothing refers to anymore. A deletion is a single transaction: it removes a record
+// and adds a garbage key that names the blobs no longer needed. Only then are the blobs deleted, and finally the
+// garbage key. If that is interrupted, the next coordinator finds the key and does the rest. An upload adds such a key
+// before it stores its blob, and removes it in the transaction that stores its record.
 //
 // It is safe for concurrent use.
 type Collector struct {
@@ -110,7 +110,8 @@ func (c *Collector) DeleteSpecs(ctx context.Context, newest string) error {
 	}
 	for at, name := range names {
 		id := JobOfSpec(name)
-		if id == "" || id >= newest || at > 0 && strings.HasPrefix(names[at-1], JobBlobPrefix(id)) { // a job with results was created
+		// a job with results was created
+		if id == "" || id >= newest || at > 0 && strings.HasPrefix(names[at-1], JobBlobPrefix(id)) {
 			continue
 		}
 		if _, err := state.Get(ctx, JobKey(id)); !errors.Is(err, store.ErrNotFound) {
@@ -122,7 +123,8 @@ func (c *Collector) DeleteSpecs(ctx context.Context, newest string) error {
 			return err
 		}
 		c.Logger.Info("deleting the spec of a job that was not created", "job", id)
-		if _, err := c.Hold.Delete(func() error { return blobs.Delete(ctx, name) }); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if _, err := c.Hold.Delete(func() error { return blobs.Delete(ctx, name) }); err != nil &&
+			!errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}

@@ -17,7 +17,8 @@ func TestHold(t *testing.T) {
 		}
 		return end
 	}
-	one, two := begin(), begin()
+	one := begin()
+	two := begin()
 	if called, err := h.Delete(remove); called || err != nil || deleted > 0 || !h.Active() {
 		t.Error("something was deleted during a backup")
 	}
@@ -32,7 +33,9 @@ func TestHold(t *testing.T) {
 // A backup waits for deletions in progress until its caller leaves, and no further deletion waits for it.
 func TestABackupThatWaitsCanBeCanceled(t *testing.T) {
 	var h Hold
-	begun, deleted, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	begun := make(chan struct{})
+	deleted := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_, _ = h.Delete(func() error { close(begun); <-deleted; return nil })

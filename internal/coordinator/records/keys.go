@@ -1,6 +1,6 @@
 // Package records defines how the coordinator stores its state: the names of keys and blobs, the writer that makes
-// transactions durable, and the errors that name a stored object that is damaged or missing. It also deletes what nothing
-// refers to (garbage.go) and what has expired (retention.go), and makes sure that the blobs are of this cluster
+// transactions durable, and the errors that name a stored object that is damaged or missing. It also deletes what
+// nothing refers to (garbage.go) and what has expired (retention.go), and makes sure that the blobs are of this cluster
 // (ownership.go).
 package records
 
@@ -84,7 +84,8 @@ func CheckLayout(created []byte) error {
 		return nil
 	}
 	return fault.New(fault.FailedPrecondition, "NEWER_STATE",
-		"the state was written by a newer version of Cleave: its layout is %.20q, but this version knows layouts up to %s; "+
+		"the state was written by a newer version of Cleave: its layout is %.20q, but this version knows "+
+			"layouts up to %s; "+
 			"run the newer version, or restore a backup that was made before the upgrade", created, Layout)
 }
 

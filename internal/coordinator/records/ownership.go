@@ -141,7 +141,8 @@ func parseOwner(content []byte) (o BlobsOwner, err error) {
 func (o BlobsOwner) refuse(where string) error {
 	return fault.New(fault.FailedPrecondition, ForeignBlobs, "the blob store %s belongs to another cluster (%s). "+
 		"Use a different --blobs location, or point --store or --data-dir at the state of that cluster. "+
-		"If this is that cluster, restored from a copy without its ID, delete %q there", where, o, IdentityBlob+seal.Suffix)
+		"If this is that cluster, restored from a copy without its ID, delete %q there", where, o,
+		IdentityBlob+seal.Suffix)
 }
 
 // String returns who the owner is, for messages.

@@ -41,7 +41,10 @@ func openBlobs(t testing.TB, where string) store.Blobs {
 
 func put(t testing.TB, blobs store.Blobs, name, content string) {
 	t.Helper()
-	if err := blobs.Put(t.Context(), name, func(w io.Writer) error { _, err := io.WriteString(w, content); return err }); err != nil {
+	if err := blobs.Put(t.Context(), name, func(w io.Writer) error {
+		_, err := io.WriteString(w, content)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -49,7 +52,8 @@ func put(t testing.TB, blobs store.Blobs, name, content string) {
 func TestAStoreBelongsToTheFirstCluster(t *testing.T) {
 	blobs := openBlobs(t, "mem://")
 	put(t, blobs, "jobs/1/spec", "of an earlier version, which claimed nothing")
-	first, second := cluster(t, blobs, "c1:7400"), cluster(t, blobs, "c2:7400")
+	first := cluster(t, blobs, "c1:7400")
+	second := cluster(t, blobs, "c2:7400")
 	if err := first.Refuse(t.Context()); err != nil {
 		t.Errorf("a store without an owner: %v", err)
 	}
@@ -58,7 +62,8 @@ func TestAStoreBelongsToTheFirstCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := second.Make(t.Context())
-		if !fault.Is(err, ForeignBlobs) || !strings.Contains(err.Error(), "s3://bucket belongs to another cluster") || !strings.Contains(err.Error(), "created by c1:7400 at 2023-11-14T22:13:20Z") {
+		if !fault.Is(err, ForeignBlobs) || !strings.Contains(err.Error(), "s3://bucket belongs to another cluster") ||
+			!strings.Contains(err.Error(), "created by c1:7400 at 2023-11-14T22:13:20Z") {
 			t.Fatalf("the second cluster: %v", err)
 		}
 	}
@@ -68,7 +73,8 @@ func TestAStoreBelongsToTheFirstCluster(t *testing.T) {
 	if err := blobs.Delete(t.Context(), IdentityBlob); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(first.Make(t.Context()), first.Make(t.Context())); err != nil { // as after a crash between the state and the blob
+	// as after a crash between the state and the blob
+	if err := errors.Join(first.Make(t.Context()), first.Make(t.Context())); err != nil {
 		t.Errorf("a cluster with an ID and blobs without an owner: %v", err)
 	}
 }
@@ -97,7 +103,8 @@ func TestAStoreThatOverwrites(t *testing.T) {
 // race lets five clusters claim a store, and returns how many got it.
 func race(t *testing.T, blobs store.Blobs, settle time.Duration) (won int) {
 	t.Helper()
-	claims, errs := make([]ClusterClaim, 5), make([]error, 5)
+	claims := make([]ClusterClaim, 5)
+	errs := make([]error, 5)
 	for i := range claims {
 		claims[i] = cluster(t, blobs, "c")
 		claims[i].Settle = settle
@@ -149,7 +156,8 @@ func (o *overwriting) Open(context.Context, string, int64, int64) (io.ReadCloser
 func TestADamagedOwner(t *testing.T) {
 	blobs := openBlobs(t, "mem://")
 	put(t, blobs, IdentityBlob, "{}")
-	if err := cluster(t, blobs, "c").Make(t.Context()); !fault.Is(err, store.BlobDamaged) || !strings.Contains(err.Error(), "or delete it if no other cluster") {
+	if err := cluster(t, blobs, "c").Make(t.Context()); !fault.Is(err, store.BlobDamaged) ||
+		!strings.Contains(err.Error(), "or delete it if no other cluster") {
 		t.Errorf("got %v", err)
 	}
 }

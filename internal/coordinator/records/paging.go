@@ -27,7 +27,8 @@ type PageRequest interface {
 // Page returns the requested page of a list and the token of the next page, "" if this is the last one. visit calls
 // add with the items after a key, in the order of their keys, until add returns false. portion is the number of items
 // of a page plus one, which shows whether there is another page.
-func Page[T any](request PageRequest, prefix string, visit func(after string, portion int, add func(key string, item T) bool) error) (items []T, next string, err error) {
+func Page[T any](request PageRequest, prefix string, visit func(after string, portion int,
+	add func(key string, item T) bool) error) (items []T, next string, err error) {
 	size, err := pageSize(request.GetPageSize())
 	if err != nil {
 		return nil, "", err
@@ -41,7 +42,8 @@ func Page[T any](request PageRequest, prefix string, visit func(after string, po
 			next = PageToken(after)
 			return false
 		}
-		items, after = append(items, item), key
+		items = append(items, item)
+		after = key
 		return true
 	})
 	return items, next, err
@@ -61,14 +63,16 @@ const readers = 16
 
 // PageOf returns a page of the entries under a prefix in the given order. read turns an entry into an item and reports
 // whether it is wanted. It is called concurrently, because it may read from the store what an entry refers to.
-func PageOf[T any](ctx context.Context, state store.State, prefix string, order Order, request PageRequest, read func(store.Entry) (item T, wanted bool, err error)) ([]T, string, error) {
+func PageOf[T any](ctx context.Context, state store.State, prefix string, order Order, request PageRequest,
+	read func(store.Entry) (item T, wanted bool, err error)) ([]T, string, error) {
 	list := state.List
 	if order == Descending {
 		list = state.ListBackward
 	}
 	return Page(request, prefix, func(after string, portion int, add func(string, T) bool) error {
 		return visit(ctx, list, prefix, after, portion, func(entries []store.Entry) (more bool, err error) {
-			items, wanted := make([]T, len(entries)), make([]bool, len(entries))
+			items := make([]T, len(entries))
+			wanted := make([]bool, len(entries))
 			var group errgroup.Group
 			group.SetLimit(readers)
 			for at, entry := range entries {
@@ -119,7 +123,8 @@ func visit(ctx context.Context, list func(ctx context.Context, prefix, after str
 func pageSize(requested int32) (int, error) {
 	switch {
 	case requested < 0:
-		return 0, fault.Invalid("INVALID_PAGE_SIZE", "page_size is %d; it must not be negative", requested).OnField("page_size")
+		return 0, fault.Invalid("INVALID_PAGE_SIZE", "page_size is %d; it must not be negative", requested).OnField(
+			"page_size")
 	case requested == 0:
 		return defaultPageSize, nil
 	}
@@ -136,8 +141,9 @@ func pageStart(token, prefix string) (after string, err error) {
 	}
 	key, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || !strings.HasPrefix(string(key), prefix) {
-		return "", fault.Invalid("INVALID_PAGE_TOKEN", "page_token was not returned by this list; start again without one").
-			OnField("page_token")
+		return "",
+			fault.Invalid("INVALID_PAGE_TOKEN", "page_token was not returned by this list; start again without one").
+				OnField("page_token")
 	}
 	return string(key), nil
 }

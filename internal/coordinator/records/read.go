@@ -24,7 +24,8 @@ const SpecDamaged = "SPEC_DAMAGED"
 
 // damagedRecord returns the error for the record of a key that is not what was stored; why says how that was noticed.
 func damagedRecord(key string, why error) error {
-	return fault.New(fault.DataLoss, RecordDamaged, "the record %s is damaged: %v; restore the state from a backup", key, why).Because(why)
+	return fault.New(fault.DataLoss, RecordDamaged, "the record %s is damaged: %v; restore the state from a backup",
+		key, why).Because(why)
 }
 
 // IsDamaged reports whether err means that a stored record differs from what was written.
@@ -78,7 +79,8 @@ const (
 
 // Damaged returns the error for an object that is not what was stored; why says how that was noticed.
 func (o Object) Damaged(why error) error {
-	return fault.New(fault.DataLoss, o.Reason, "%s cannot be used: %v; %s", o.What, why, o.Remedy).With(o.Key, o.ID).Because(why)
+	return fault.New(fault.DataLoss, o.Reason, "%s cannot be used: %v; %s", o.What, why, o.Remedy).With(o.Key,
+		o.ID).Because(why)
 }
 
 // Explain replaces the error of a read by one that names the object, if it is damaged or missing.
@@ -153,7 +155,8 @@ func ReadJob(entry store.Entry) (*statev1.JobRecord, error) {
 // Ended reports whether a job is in a final state.
 func Ended(job *cleavev1.Job) bool {
 	switch job.GetState() {
-	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_CANCELLED:
+	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_FAILED,
+		cleavev1.JobState_JOB_STATE_CANCELLED:
 		return true
 	}
 	return false

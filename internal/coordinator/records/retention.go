@@ -35,9 +35,11 @@ func (c RetentionConfig) Check() error {
 	const reason = "INVALID_CONFIG"
 	switch {
 	case c.KeepJobs < 0:
-		return fault.Invalid(reason, "the time that jobs are kept is %v; it must not be negative (--keep-jobs)", c.KeepJobs)
+		return fault.Invalid(reason, "the time that jobs are kept is %v; it must not be negative (--keep-jobs)",
+			c.KeepJobs)
 	case c.KeepDatasets < 0:
-		return fault.Invalid(reason, "the time that data sets are kept is %v; it must not be negative (--keep-datasets)", c.KeepDatasets)
+		return fault.Invalid(reason,
+			"the time that data sets are kept is %v; it must not be negative (--keep-datasets)", c.KeepDatasets)
 	case c.Quota < 0:
 		return fault.Invalid(reason, "the disk quota is %d bytes; it must not be negative (--disk-quota)", c.Quota)
 	}
@@ -70,9 +72,9 @@ const stuckTime = 10 * time.Minute
 // RetryRoom is the number of seconds after which a client may try again that was refused for lack of disk space.
 const RetryRoom = 2
 
-// Sweeper deletes jobs that ended long ago, data sets and tables that no job refers to, and what exceeds the quota of the
-// blob store. It never deletes anything that an unfinished job uses.
-// One goroutine sweeps, while the coordinator leads; calls only check the quota, and wake it.
+// Sweeper deletes jobs that ended long ago, data sets and tables that no job refers to, and what exceeds the quota of
+// the blob store. It never deletes anything that an unfinished job uses. One goroutine sweeps, while the coordinator
+// leads; calls only check the quota, and wake it.
 type Sweeper struct {
 	SweeperDependencies
 
@@ -302,7 +304,8 @@ func (s *Sweeper) survey(ctx context.Context) (ended []endedJob, inUse *usedCont
 			return err
 		}
 		job := record.GetJob()
-		j := endedJob{id: job.GetJobId(), dataset: job.GetDatasetId(), tables: record.GetTableIds(), end: job.GetEndTime().AsTime()}
+		j := endedJob{id: job.GetJobId(), dataset: job.GetDatasetId(), tables: record.GetTableIds(),
+			end: job.GetEndTime().AsTime()}
 		inUse.add(j)
 		if Ended(job) && !s.IsUnfinished(j.id) {
 			ended = append(ended, j)
@@ -322,7 +325,8 @@ func (s *Sweeper) spare(ctx context.Context, id string, inUse *usedContent, dama
 		s.Logger.Error("the record of a job is damaged; the job and what it uses are kept", "job", id, "error", damage)
 	case fault.Is(err, SpecDamaged) || IsDamaged(err): // the latter if the spec is missing
 		inUse.unknown = true
-		s.Logger.Error("the record and the spec of a job are damaged; all data sets and tables are kept", "job", id, "error", damage)
+		s.Logger.Error("the record and the spec of a job are damaged; all data sets and tables are kept", "job", id,
+			"error", damage)
 	default:
 		return err
 	}

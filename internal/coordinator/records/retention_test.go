@@ -54,12 +54,14 @@ func newSweeper(t *testing.T, cfg RetentionConfig, deleteJob func()) *Sweeper {
 	}
 	for _, job := range []string{"01a1e7eb-8bfa-701c-9b27-f3f83954e7bd", "01a1e7eb-8bfa-701c-9b27-f3f83954e7be"} {
 		record, err := proto.Marshal(&statev1.JobRecord{Job: &cleavev1.Job{
-			JobId: job, DatasetId: "data of " + job, State: cleavev1.JobState_JOB_STATE_SUCCEEDED, EndTime: timestamppb.New(now.Add(-1000 * time.Hour)),
+			JobId: job, DatasetId: "data of " + job, State: cleavev1.JobState_JOB_STATE_SUCCEEDED,
+			EndTime: timestamppb.New(now.Add(-1000 * time.Hour)),
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{{Key: JobKey(job), Value: record}}}); err != nil {
+		if _, err := state.Commit(t.Context(),
+			store.Txn{Put: []store.Entry{{Key: JobKey(job), Value: record}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,7 +98,8 @@ func TestNothingIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end()
-	for _, s := range []*Sweeper{s, newSweeper(t, RetentionConfig{Quota: 400}, fail), newSweeper(t, RetentionConfig{}, fail)} {
+	for _, s := range []*Sweeper{s, newSweeper(t, RetentionConfig{Quota: 400}, fail),
+		newSweeper(t, RetentionConfig{}, fail)} {
 		if err := s.Sweep(t.Context()); err != nil {
 			t.Error(err)
 		}

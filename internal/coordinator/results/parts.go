@@ -57,7 +57,8 @@ func (p *Parts) Open(ctx context.Context, job, blob, part string, offset int64) 
 		var size int64
 		size, err = p.Blobs.Size(ctx, blob)
 		if err == nil && (offset < 0 || offset > size) {
-			return nil, fault.Invalid("OFFSET_OUT_OF_RANGE", "the request starts after the end of the %s of job %s", part, job).With("job_id", job)
+			return nil, fault.Invalid("OFFSET_OUT_OF_RANGE", "the request starts after the end of the %s of job %s",
+				part, job).With("job_id", job)
 		}
 	}
 	if err == nil {

@@ -27,7 +27,8 @@ import (
 )
 
 // PredictJob labels new points by the model of a job.
-func (s *Service) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
+func (s *Service) PredictJob(request *cleavev1.PredictJobRequest,
+	stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
 	return s.Predict(stream.Context(), request, stream.Send)
 }
 
@@ -37,7 +38,8 @@ const MaxPredictions = 2
 
 // Predict labels the new points of a request and sends the labels. Its turn ends before it sends, since that goes at
 // the pace of the client, for which it holds the memory of the answer as a download.
-func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobRequest, send func(*cleavev1.PredictJobResponse) error) error {
+func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobRequest,
+	send func(*cleavev1.PredictJobResponse) error) error {
 	record, err := s.Record(ctx, request.GetJobId())
 	if err != nil {
 		return err
@@ -50,7 +52,9 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(s.SlowReader): // as long as a download waits for memory
-		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d predictions are already running, the maximum; try again later", MaxPredictions).RetryIn(queue.RetrySeconds)
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS",
+			"%d predictions are already running, the maximum; try again later", MaxPredictions).RetryIn(
+			queue.RetrySeconds)
 	}
 	endTurn := sync.OnceFunc(func() { <-s.Predictions })
 	defer endTurn()
@@ -86,9 +90,11 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	notices := wire.NoticesProto(fresh.notices)
 	const atOnce = labelsPerMessage / 4 // each label comes with up to three scores
 	return eachLabelPart(0, found.Labels, fresh.rows, atOnce, func(part labelPart) error {
-		response := &cleavev1.PredictJobResponse{FirstIndex: uint32(part.first), Labels: part.labels, Rows: part.rows, Ids: part.ids}
+		response := &cleavev1.PredictJobResponse{FirstIndex: uint32(part.first), Labels: part.labels, Rows: part.rows,
+			Ids: part.ids}
 		if scores, after := found.Rows, part.first+len(part.labels); scores != nil {
-			response.Distances, response.Margins = scores.Distance[part.first:after], scores.Margin[part.first:after]
+			response.Distances = scores.Distance[part.first:after]
+			response.Margins = scores.Margin[part.first:after]
 			if scores.Posterior {
 				response.Confidences = scores.Confidence[part.first:after]
 			}
@@ -98,7 +104,8 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	})
 }
 
-func (s *Service) predictPoints(ctx context.Context, record *statev1.JobRecord, fresh dataset.Dataset) (*clustering.Prediction, error) {
+func (s *Service) predictPoints(ctx context.Context, record *statev1.JobRecord,
+	fresh dataset.Dataset) (*clustering.Prediction, error) {
 	if record.GetModelBlob() != "" {
 		model, err := s.readModel(ctx, record)
 		if err != nil {
@@ -172,7 +179,8 @@ func (s *Service) predictByKernel(
 	}
 	if _, has := spec.Algorithm.(*kernelkmeans.Options); !has {
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
-			"job %s used %s, which cannot assign new points; cluster old and new points together", job, spec.Algorithm.Name()).With("job_id", job)
+			"job %s used %s, which cannot assign new points; cluster old and new points together", job,
+			spec.Algorithm.Name()).With("job_id", job)
 	}
 	// Without a ready worker, the call would block silently and hold up other predictions.
 	if why := fleet.WhyNoneReady(s.Fleet.Workers()); why != "" {
@@ -201,7 +209,8 @@ func (s *Service) predictByKernel(
 	defer stop()
 	x, err := s.Fleet.NewExecutor(ctx, fleet.Task{
 		JobID: "predict-" + job, DatasetID: id, Report: report,
-		Need: planning.Workload{Matrix: prediction.Matrix, DatasetBytes: bytes, K: prediction.K(), Storage: planning.None},
+		Need: planning.Workload{Matrix: prediction.Matrix, DatasetBytes: bytes, K: prediction.K(),
+			Storage: planning.None},
 	})
 	if err != nil {
 		return nil, err
@@ -213,7 +222,8 @@ func (s *Service) predictByKernel(
 // limitWaiting returns a context that ends once a task, whose status is passed to report, has waited for workers or
 // for their memory for maxWait. A prediction must not wait for other jobs to end, because it would hold up other
 // predictions.
-func limitWaiting(ctx context.Context, maxWait time.Duration) (_ context.Context, report func(fleet.Status), stop func()) {
+func limitWaiting(ctx context.Context,
+	maxWait time.Duration) (_ context.Context, report func(fleet.Status), stop func()) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var waits *time.Timer // nil unless the task waits
 	report = func(s fleet.Status) {
@@ -223,7 +233,9 @@ func limitWaiting(ctx context.Context, maxWait time.Duration) (_ context.Context
 			waits = nil
 		case s.Waiting != "" && waits == nil:
 			waits = time.AfterFunc(maxWait, func() {
-				giveUp(fault.New(fault.Unavailable, "NO_ROOM", "the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(queue.RetrySeconds))
+				giveUp(fault.New(fault.Unavailable, "NO_ROOM",
+					"the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(
+					queue.RetrySeconds))
 			})
 		}
 	}
@@ -256,13 +268,15 @@ func checkPoints(request *cleavev1.PredictJobRequest) error {
 		return fault.Required("dataset_id", request.GetDatasetId())
 	}
 	if request.GetDatasetId() != "" {
-		return fault.Invalid("TWO_INPUTS", "the request has both a dataset_id and a table_id; give one of them").OnField("table_id")
+		return fault.Invalid("TWO_INPUTS", "the request has both a dataset_id and a table_id; give one of them").
+			OnField("table_id")
 	}
 	return nil
 }
 
 // freshPoints loads the new points of a request. It applies the job's recipe to the rows of a table.
-func (s *Service) freshPoints(ctx context.Context, record *statev1.JobRecord, request *cleavev1.PredictJobRequest) (*freshPoints, error) {
+func (s *Service) freshPoints(ctx context.Context, record *statev1.JobRecord,
+	request *cleavev1.PredictJobRequest) (*freshPoints, error) {
 	id := request.GetTableId()
 	if id == "" {
 		data, err := s.Problems.LoadDataset(ctx, request.GetDatasetId())
@@ -275,7 +289,8 @@ func (s *Service) freshPoints(ctx context.Context, record *statev1.JobRecord, re
 	steps := wire.Recipe(outcome.GetResult().GetRecipe())
 	if steps == nil {
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_RECIPE",
-			"job %s did not cluster a table, so it has no recipe to convert rows to points; give the new points as a data set", record.GetJob().GetJobId()).
+			"job %s did not cluster a table, so it has no recipe to convert rows to points; give the new points as a "+
+				"data set", record.GetJob().GetJobId()).
 			OnField("table_id").With("job_id", record.GetJob().GetJobId())
 	}
 	err = s.CheckRows(ctx, id)

@@ -28,8 +28,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Service implements the methods of cleave.v1.JobService that are about results. It does not implement the others. It is
-// safe for concurrent use.
+// Service implements the methods of cleave.v1.JobService that are about results. It does not implement the others. It
+// is safe for concurrent use.
 type Service struct {
 	cleavev1.UnimplementedJobServiceServer
 
@@ -59,8 +59,8 @@ type Service struct {
 type Memory struct {
 	Total  int64
 	ToLoad int64 // of Total, what a call needs to load the data
-	// Held are data sets that are in memory anyway, and counted there: in the cache, or by a running job. The call keeps
-	// them, so that they are not read again if the job ends meanwhile.
+	// Held are data sets that are in memory anyway, and counted there: in the cache, or by a running job. The call
+	// keeps them, so that they are not read again if the job ends meanwhile.
 	Held []dataset.Dataset
 }
 
@@ -71,7 +71,8 @@ const NotStored = "RESULT_NOT_STORED"
 const labelsPerMessage = 1 << 16
 
 // GetResult returns the result of a job that has ended.
-func (s *Service) GetResult(ctx context.Context, request *cleavev1.GetResultRequest) (*cleavev1.GetResultResponse, error) {
+func (s *Service) GetResult(ctx context.Context,
+	request *cleavev1.GetResultRequest) (*cleavev1.GetResultResponse, error) {
 	record, err := s.Record(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
@@ -91,11 +92,14 @@ func (s *Service) Record(ctx context.Context, id string) (*statev1.JobRecord, er
 		return nil, err
 	}
 	if job := record.GetJob(); job.GetState() == cleavev1.JobState_JOB_STATE_FAILED {
-		return nil, fault.New(fault.FailedPrecondition, "JOB_FAILED", "job %s failed and has no result: %s", id, job.GetError().GetMessage()).
+		return nil, fault.New(fault.FailedPrecondition, "JOB_FAILED", "job %s failed and has no result: %s", id,
+			job.GetError().GetMessage()).
 			With("job_id", id).With("failure_reason", job.GetError().GetReason())
 	}
 	if record.GetOutcomeBlob() == "" {
-		return nil, fault.New(fault.FailedPrecondition, NotStored, "job %s was canceled while its result could not be stored", id).With("job_id", id)
+		return nil,
+			fault.New(fault.FailedPrecondition, NotStored, "job %s was canceled while its result could not be stored",
+				id).With("job_id", id)
 	}
 	return record, nil
 }
@@ -110,7 +114,8 @@ type resultPart struct {
 }
 
 // sendResult opens a part of a job's result, which part describes, and calls send with it.
-func (s *Service) sendResult(ctx context.Context, id string, part func(*statev1.JobRecord) resultPart, send func(*statev1.JobRecord, io.Reader) error) error {
+func (s *Service) sendResult(ctx context.Context, id string, part func(*statev1.JobRecord) resultPart,
+	send func(*statev1.JobRecord, io.Reader) error) error {
 	record, err := s.Record(ctx, id)
 	if err != nil {
 		return err
@@ -136,7 +141,8 @@ func (s *Service) openResult(ctx context.Context, record *statev1.JobRecord, par
 const labelBytes = 4
 
 // readLabels calls yield with successive portions of a job's labels, starting at row from.
-func (s *Service) readLabels(ctx context.Context, record *statev1.JobRecord, from uint32, yield func(first uint64, labels []int32) error) error {
+func (s *Service) readLabels(ctx context.Context, record *statev1.JobRecord, from uint32,
+	yield func(first uint64, labels []int32) error) error {
 	r, err := s.openResult(ctx, record, resultPart{
 		name: records.PartLabels, blob: record.GetLabelsBlob(), offset: labelBytes * int64(from),
 		reason: "JOB_HAS_NO_LABELS", why: "was canceled before it had labels",
@@ -150,7 +156,8 @@ func (s *Service) readLabels(ctx context.Context, record *statev1.JobRecord, fro
 
 // decodeLabels calls yield with successive portions of the labels in r, the first of which belongs to row from.
 func decodeLabels(r io.Reader, id string, from uint32, yield func(first uint64, labels []int32) error) error {
-	buffered, portion := bufio.NewReaderSize(r, 4*labelsPerMessage), make([]byte, 4*labelsPerMessage)
+	buffered := bufio.NewReaderSize(r, 4*labelsPerMessage)
+	portion := make([]byte, 4*labelsPerMessage)
 	for first := uint64(from); ; {
 		n, err := io.ReadFull(buffered, portion)
 		if errors.Is(err, io.EOF) {
@@ -180,7 +187,8 @@ func (s *Service) allLabels(ctx context.Context, record *statev1.JobRecord) (lab
 }
 
 // GetLabels sends the labels of a job in row order.
-func (s *Service) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
+func (s *Service) GetLabels(request *cleavev1.GetLabelsRequest,
+	stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
 	record, err := s.Record(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
@@ -200,7 +208,8 @@ func (s *Service) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.Serv
 	}
 	send := func(first uint64, labels []int32) error {
 		return eachLabelPart(int(first), labels, rows, labelsPerMessage, func(p labelPart) error {
-			return sendPart(&cleavev1.GetLabelsResponse{FirstIndex: uint32(p.first), Labels: p.labels, Rows: p.rows, Ids: p.ids})
+			return sendPart(&cleavev1.GetLabelsResponse{FirstIndex: uint32(p.first), Labels: p.labels, Rows: p.rows,
+				Ids: p.ids})
 		})
 	}
 	if k := request.GetK(); k > 0 {
@@ -210,12 +219,16 @@ func (s *Service) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.Serv
 }
 
 // GetModel sends the model of a job that has one.
-func (s *Service) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
+func (s *Service) GetModel(request *cleavev1.GetModelRequest,
+	stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
 	return s.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
 		return resultPart{
 			name: records.PartModel, blob: record.GetModelBlob(),
-			offset: wire.ValueBytes * int64(min(request.GetFirstValue(), math.MaxInt64/wire.ValueBytes)), // does not overflow
-			reason: "JOB_HAS_NO_MODEL", why: "has no model: only jobs that describe clusters by centroids or by a mixture have one, and only once they have labels",
+			// does not overflow
+			offset: wire.ValueBytes * int64(min(request.GetFirstValue(), math.MaxInt64/wire.ValueBytes)),
+			reason: "JOB_HAS_NO_MODEL",
+			why: "has no model: only jobs that describe clusters by centroids or by a mixture have one, and only " +
+				"once they have labels",
 		}
 	}, func(record *statev1.JobRecord, values io.Reader) error {
 		return wire.SendModel(record.GetModel(), values, stream.Send)
@@ -223,12 +236,14 @@ func (s *Service) GetModel(request *cleavev1.GetModelRequest, stream grpc.Server
 }
 
 // GetRowScores sends the scores of the rows of a job.
-func (s *Service) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
+func (s *Service) GetRowScores(request *cleavev1.GetRowScoresRequest,
+	stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
 	return s.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
 		return resultPart{
 			name: records.PartRowScores, blob: record.GetRowScoresBlob(),
 			offset: wire.ValueBytes * int64(request.GetFirstRow()) * int64(wire.RowScoreWidth(record.GetRowScores())),
-			reason: "JOB_HAS_NO_ROW_SCORES", why: "has no row scores: it was canceled, or an earlier version of Cleave ran it",
+			reason: "JOB_HAS_NO_ROW_SCORES",
+			why:    "has no row scores: it was canceled, or an earlier version of Cleave ran it",
 		}
 	}, func(record *statev1.JobRecord, values io.Reader) error {
 		return wire.SendRowScores(record.GetRowScores(), values, stream.Send)
@@ -236,12 +251,15 @@ func (s *Service) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grp
 }
 
 // GetEmbedding sends the coordinates of the rows of a job.
-func (s *Service) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
+func (s *Service) GetEmbedding(request *cleavev1.GetEmbeddingRequest,
+	stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
 	return s.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
 		return resultPart{
 			name: records.PartEmbedding, blob: record.GetEmbeddingBlob(),
 			offset: wire.ValueBytes * int64(request.GetFirstRow()) * int64(record.GetEmbedding().GetColumns()),
-			reason: "JOB_HAS_NO_EMBEDDING", why: "has no embedding: only the spectral family computes one, and only once its eigenvectors are complete",
+			reason: "JOB_HAS_NO_EMBEDDING",
+			why: "has no embedding: only the spectral family computes one, and only once its eigenvectors " +
+				"are complete",
 		}
 	}, func(record *statev1.JobRecord, values io.Reader) error {
 		return wire.SendEmbedding(record.GetEmbedding(), values, stream.Send)
@@ -249,7 +267,8 @@ func (s *Service) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grp
 }
 
 // GetNeighborGraph sends the neighbor graph that a job computed.
-func (s *Service) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
+func (s *Service) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
+	stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
 	record, err := s.Record(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
@@ -261,20 +280,23 @@ func (s *Service) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, st
 	defer held.End()
 	stored, err := s.openResult(stream.Context(), record, resultPart{
 		name: records.PartNeighborGraph, blob: record.GetNeighborGraphBlob(),
-		reason: "JOB_HAS_NO_NEIGHBOR_GRAPH", why: "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored when they end",
+		reason: "JOB_HAS_NO_NEIGHBOR_GRAPH",
+		why: "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored " +
+			"when they end",
 	})
 	if err != nil {
 		return err
 	}
 	defer stored.Close()
-	graph, err := records.DecodeObject(records.JobPart(records.PartNeighborGraph, request.GetJobId()), stored, func(r io.Reader) (*dataset.Graph, error) {
-		decoded, err := dataset.Decode(r, int64(record.GetNeighborGraphBytes()))
-		graph, is := decoded.(*dataset.Graph)
-		if err == nil && !is {
-			err = fmt.Errorf("it is %T", decoded)
-		}
-		return graph, err
-	})
+	graph, err := records.DecodeObject(records.JobPart(records.PartNeighborGraph, request.GetJobId()), stored,
+		func(r io.Reader) (*dataset.Graph, error) {
+			decoded, err := dataset.Decode(r, int64(record.GetNeighborGraphBytes()))
+			graph, is := decoded.(*dataset.Graph)
+			if err == nil && !is {
+				err = fmt.Errorf("it is %T", decoded)
+			}
+			return graph, err
+		})
 	if err != nil {
 		return err
 	}
@@ -282,7 +304,8 @@ func (s *Service) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, st
 }
 
 // EvaluateJob compares the labels of a job with a truth.
-func (s *Service) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {
+func (s *Service) EvaluateJob(ctx context.Context,
+	request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {
 	record, err := s.Record(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
@@ -320,7 +343,8 @@ func (s *Service) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJob
 
 // readLabelsForK calls yield with successive portions of the labels for one k of a job that ran a range of k, starting
 // at row from.
-func (s *Service) readLabelsForK(ctx context.Context, record *statev1.JobRecord, k, from uint32, yield func(first uint64, labels []int32) error) error {
+func (s *Service) readLabelsForK(ctx context.Context, record *statev1.JobRecord, k, from uint32,
+	yield func(first uint64, labels []int32) error) error {
 	id := record.GetJob().GetJobId()
 	outcome, err := s.Parts.Outcome(ctx, record)
 	if err != nil {
@@ -333,15 +357,18 @@ func (s *Service) readLabelsForK(ctx context.Context, record *statev1.JobRecord,
 		}
 		return noSuchK(id, "job %s has labels for k = %d alone", id, result.GetK())
 	}
-	first, count := record.GetKMin(), uint32(len(result.GetKSelection().GetScores()))
+	first := record.GetKMin()
+	count := uint32(len(result.GetKSelection().GetScores()))
 	if k < first || k-first >= count {
 		return noSuchK(id, "job %s has labels for k = %d to %d, not for %d", id, first, first+count-1, k)
 	}
 	if from > result.GetRows() {
-		return fault.Invalid("OFFSET_OUT_OF_RANGE", "job %s has %d labels, which end before label %d", id, result.GetRows(), from).OnField("first_index")
+		return fault.Invalid("OFFSET_OUT_OF_RANGE", "job %s has %d labels, which end before label %d", id,
+			result.GetRows(), from).OnField("first_index")
 	}
 	rows := int64(result.GetRows())
-	r, err := s.Parts.Open(ctx, id, record.GetKLabelsBlob(), records.PartLabels, labelBytes*(int64(k-first)*rows+int64(from)))
+	r, err := s.Parts.Open(ctx, id, record.GetKLabelsBlob(), records.PartLabels,
+		labelBytes*(int64(k-first)*rows+int64(from)))
 	if err != nil {
 		return err
 	}

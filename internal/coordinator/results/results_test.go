@@ -18,13 +18,15 @@ import (
 type breakingBlobs struct{ store.Blobs }
 
 func (breakingBlobs) Open(context.Context, string, int64, int64) (io.ReadCloser, error) {
-	return io.NopCloser(iotest.ErrReader(fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the blob store does not work now"))), nil
+	return io.NopCloser(iotest.ErrReader(fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE",
+		"the blob store does not work now"))), nil
 }
 
 // A blob store that fails during a read has not lost what it holds.
 func TestABreakingReadIsNotDamage(t *testing.T) {
 	s := &Service{Parts: &Parts{Blobs: breakingBlobs{}}, Rows: datasets.NewCache(0, datasets.Weakly[recipe.Rows])}
-	if _, err := s.rowsOf(t.Context(), &statev1.JobRecord{Job: &cleavev1.Job{JobId: "x"}, RowsBlob: "rows"}, 1); !fault.Is(err, "BLOBS_UNAVAILABLE") {
+	if _, err := s.rowsOf(t.Context(), &statev1.JobRecord{Job: &cleavev1.Job{JobId: "x"}, RowsBlob: "rows"},
+		1); !fault.Is(err, "BLOBS_UNAVAILABLE") {
 		t.Errorf("got %v", err)
 	}
 }

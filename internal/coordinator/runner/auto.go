@@ -126,12 +126,14 @@ func (r *autoRunner) scoresNeed(fitted int) planning.Workload {
 }
 
 func (r *autoRunner) matrixNeed(p *kernelkmeans.Problem) planning.Workload {
-	return planning.Workload{Matrix: p.Matrix, DatasetBytes: r.bytes, K: 1, Products: embedding.ProductsAtOnce, Eigen: r.problem.Eigensolver(runtime.GOMAXPROCS(0))}
+	return planning.Workload{Matrix: p.Matrix, DatasetBytes: r.bytes, K: 1, Products: embedding.ProductsAtOnce,
+		Eigen: r.problem.Eigensolver(runtime.GOMAXPROCS(0))}
 }
 
 func (r *autoRunner) LimitLanes(lanes int) { r.maxLanes = lanes }
 
-func (r *autoRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func (r *autoRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task,
+	o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	x := &autoExecutors{job: r, fleet: f, task: task}
 	result, err := auto.Run(ctx, r.problem, x, o)
 	return result, cmp.Or(x.used, x.searched), err
@@ -157,7 +159,9 @@ func (e *autoExecutors) release(done placed) {
 func (e *autoExecutors) Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Executor, func(), error) {
 	p.MaxLanes = e.job.maxLanes
 	task := e.task
-	task.Need, task.Vectors, task.Units = e.job.rowsNeed(p), p.Vectors, p.Units
+	task.Need = e.job.rowsNeed(p)
+	task.Vectors = p.Vectors
+	task.Units = p.Units
 	x, err := e.fleet.NewKMeansExecutor(ctx, task)
 	if err != nil {
 		return nil, nil, err
@@ -167,7 +171,8 @@ func (e *autoExecutors) Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Exe
 
 func (e *autoExecutors) Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error) {
 	task := e.task
-	task.Need, task.Units = planning.NeighborWorkload(e.job.data, e.job.bytes, count), units
+	task.Need = planning.NeighborWorkload(e.job.data, e.job.bytes, count)
+	task.Units = units
 	if kernel, given := e.job.data.(*dataset.Kernel); given {
 		task.Diagonal = neighbor.KernelDiagonal(kernel)
 	}

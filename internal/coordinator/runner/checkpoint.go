@@ -18,7 +18,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Snapshots are the states of running jobs in blobs, from which the next coordinator resumes them. A job can resume from any of its snapshots, so nothing lists them: the newest blob that is intact is used.
+// Snapshots are the states of running jobs in blobs, from which the next coordinator resumes them. A job can resume
+// from any of its snapshots, so nothing lists them: the newest blob that is intact is used.
 
 // SnapshotConfig configures how often snapshots are stored.
 type SnapshotConfig struct {
@@ -35,7 +36,8 @@ func DefaultSnapshots() SnapshotConfig { return SnapshotConfig{Interval: time.Se
 // Check rejects a negative interval.
 func (c SnapshotConfig) Check() error {
 	if c.Interval < 0 {
-		return fault.Invalid("INVALID_CONFIG", "the snapshot interval is %v; it must not be negative (--snapshot-interval)", c.Interval)
+		return fault.Invalid("INVALID_CONFIG",
+			"the snapshot interval is %v; it must not be negative (--snapshot-interval)", c.Interval)
 	}
 	return nil
 }
@@ -49,11 +51,12 @@ const (
 
 // SnapshotStore stores the snapshots of all jobs.
 type SnapshotStore struct {
-	Config   SnapshotConfig
-	Blobs    store.Blobs
-	Context  context.Context // ends when writing must stop
-	Hold     *records.Hold   // snapshots that newer ones replace stay while it is active
-	FreeDisk int64           // bytes that snapshots leave free on the disk, if that is more than results and the state store need
+	Config  SnapshotConfig
+	Blobs   store.Blobs
+	Context context.Context // ends when writing must stop
+	Hold    *records.Hold   // snapshots that newer ones replace stay while it is active
+	// bytes that snapshots leave free on the disk, if that is more than results and the state store need
+	FreeDisk int64
 	Logger   hclog.Logger
 
 	term int64 // set by Begin; part of the names, so that no two coordinators use the same
@@ -78,8 +81,8 @@ func (s *SnapshotStore) Of(job string, exist bool) *Snapshots {
 // Exist reports whether there may be snapshots, so that they have to be deleted when the job ends.
 func (s *Snapshots) Exist() bool { return s.exist }
 
-// SnapshotRun is one run of a job, whose states are stored. While Start's goroutine runs, it owns all fields but Memory and
-// encoding.
+// SnapshotRun is one run of a job, whose states are stored. While Start's goroutine runs, it owns all fields but Memory
+// and encoding.
 type SnapshotRun struct {
 	of *Snapshots
 	// Memory has the states. The run finds those of the snapshot in it that it resumes from.
@@ -96,7 +99,8 @@ type SnapshotRun struct {
 
 // Open begins a run and reads the newest snapshot that was stored with the same identity. A run that is to start from
 // the beginning reads none. limit is the maximum total size of the states in bytes.
-func (s *Snapshots) Open(ctx context.Context, identity snapshot.Identity, limit int64, fromStart bool) (*SnapshotRun, error) {
+func (s *Snapshots) Open(ctx context.Context, identity snapshot.Identity, limit int64,
+	fromStart bool) (*SnapshotRun, error) {
 	r := &SnapshotRun{of: s, identity: identity}
 	r.Memory = snapshot.NewMemory(int(limit), func(encode func()) {
 		began := time.Now()
@@ -112,7 +116,8 @@ func (s *Snapshots) Open(ctx context.Context, identity snapshot.Identity, limit 
 	}
 	slices.SortFunc(r.blobs, records.CompareSnapshots)
 	if fromStart && len(r.blobs) > 0 {
-		s.store.Logger.Warn("the job restarts from the beginning instead of from its snapshot, because it has crashed the coordinator repeatedly", "job", s.job)
+		s.store.Logger.Warn("the job restarts from the beginning instead of from its snapshot, because it has "+
+			"crashed the coordinator repeatedly", "job", s.job)
 		return r, nil
 	}
 	return r, r.read(ctx)
@@ -125,13 +130,15 @@ func (r *SnapshotRun) read(ctx context.Context) error {
 		err := r.readBlob(ctx, name)
 		if err == nil {
 			pieces, done := r.Memory.Pieces()
-			log.Info("the job resumes from a snapshot", "job", r.of.job, "snapshot", name, "pieces", pieces, "done", done, "steps", r.Memory.Steps())
+			log.Info("the job resumes from a snapshot", "job", r.of.job, "snapshot", name, "pieces", pieces,
+				"done", done, "steps", r.Memory.Steps())
 			return nil
 		}
 		if store.IsUnavailable(err) || ctx.Err() != nil {
 			return err
 		}
-		log.Warn("a snapshot of the job cannot be used; the one before is tried, or the job starts over", "job", r.of.job, "snapshot", name, "error", err)
+		log.Warn("a snapshot of the job cannot be used; the one before is tried, or the job starts over",
+			"job", r.of.job, "snapshot", name, "error", err)
 	}
 	return nil
 }
@@ -164,12 +171,14 @@ func (r *SnapshotRun) Start(ctx context.Context) (stop func(last bool)) {
 		if last {
 			r.save()
 		}
-		r.of.store.Logger.Debug("snapshots of the job", "job", r.of.job, "stored", r.stored, "took", r.spent, "bytes", r.Memory.Bytes())
+		r.of.store.Logger.Debug("snapshots of the job", "job", r.of.job, "stored", r.stored, "took", r.spent,
+			"bytes", r.Memory.Bytes())
 	}
 }
 
 func (r *SnapshotRun) loop(ctx context.Context) {
-	interval, began := r.of.store.Config.Interval, time.Now()
+	interval := r.of.store.Config.Interval
+	began := time.Now()
 	for pause := interval; ; {
 		if !wait(ctx, pause, nil) {
 			return
@@ -206,7 +215,8 @@ func wait(ctx context.Context, longest time.Duration, value <-chan struct{}) boo
 // save stores a snapshot and returns how long it took. A failure does not affect the job: the previous snapshot is
 // still there.
 func (r *SnapshotRun) save() time.Duration {
-	s, began := r.of.store, time.Now()
+	s := r.of.store
+	began := time.Now()
 	name := records.SnapshotBlob(r.of.job, s.term, r.of.next)
 	r.of.next++
 	room := s.room()
@@ -241,7 +251,8 @@ func (r *SnapshotRun) save() time.Duration {
 func (r *SnapshotRun) warnRefused() {
 	if bytes, limit := r.Memory.Refused(); bytes > 0 && !r.warned {
 		r.warned = true
-		r.of.store.Logger.Warn("a state of the job does not fit into its snapshots; after a crash that part starts over",
+		r.of.store.Logger.Warn("a state of the job does not fit into its snapshots; after a crash that "+
+			"part starts over",
 			"job", r.of.job, "bytes", bytes, "limit", limit)
 	}
 }
@@ -249,7 +260,9 @@ func (r *SnapshotRun) warnRefused() {
 // prune deletes snapshots that newer ones have replaced.
 func (r *SnapshotRun) prune() {
 	for len(r.blobs) > Generations {
-		called, err := r.of.store.Hold.Delete(func() error { return r.of.store.Blobs.Delete(r.of.store.Context, r.blobs[0]) })
+		called, err := r.of.store.Hold.Delete(func() error {
+			return r.of.store.Blobs.Delete(r.of.store.Context, r.blobs[0])
+		})
 		if !called || err != nil && !errors.Is(err, store.ErrNotFound) {
 			return // retried with the next snapshot, or at the end of the job
 		}

@@ -30,13 +30,15 @@ func (awayBlobs) Put(context.Context, string, func(io.Writer) error) error {
 func TestAStoreThatIsAwayTakesNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &SnapshotStore{
-			Config: DefaultSnapshots(), Blobs: awayBlobs{}, Context: t.Context(), Hold: &records.Hold{}, Logger: hclog.NewNullLogger(),
+			Config: DefaultSnapshots(), Blobs: awayBlobs{}, Context: t.Context(), Hold: &records.Hold{},
+			Logger: hclog.NewNullLogger(),
 		}
 		r, err := s.Of("1", false).Open(t.Context(), snapshot.Identity{}, 1<<20, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took := r.save(); !r.failed || took != 0 || r.spent != 0 || !r.of.Exist() { // the store may still complete it
+		// the store may still complete it
+		if took := r.save(); !r.failed || took != 0 || r.spent != 0 || !r.of.Exist() {
 			t.Errorf("failed: %v; it took %v, %v in all", r.failed, took, r.spent)
 		}
 	})
@@ -59,7 +61,8 @@ func (b *fullBlobs) Put(_ context.Context, _ string, write func(io.Writer) error
 func TestASnapshotWithoutRoomIsNotBegun(t *testing.T) {
 	blobs := &fullBlobs{}
 	s := &SnapshotStore{
-		Config: DefaultSnapshots(), Blobs: blobs, Context: t.Context(), Hold: &records.Hold{}, Logger: hclog.NewNullLogger(),
+		Config: DefaultSnapshots(), Blobs: blobs, Context: t.Context(), Hold: &records.Hold{},
+		Logger: hclog.NewNullLogger(),
 	}
 	r, err := s.Of("1", false).Open(t.Context(), snapshot.Identity{}, 1<<20, false)
 	if err != nil {

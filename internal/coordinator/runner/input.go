@@ -46,14 +46,16 @@ const Accepted = true
 // find finds what a spec clusters, reading only its record.
 func (m *ProblemMaker) find(ctx context.Context, p *cleavev1.JobSpec) (*Input, error) {
 	if p.GetTable() != nil {
-		return &Input{maker: m, spec: p, kind: dataset.KindPoints}, wire.OnTable(m.checkTable(ctx, p.GetTable().GetTableId()))
+		return &Input{maker: m, spec: p, kind: dataset.KindPoints},
+			wire.OnTable(m.checkTable(ctx, p.GetTable().GetTableId()))
 	}
 	record, err := m.Datasets.Record(ctx, p.GetDatasetId())
 	if err != nil {
 		return nil, err
 	}
 	d := record.GetDataset()
-	return &Input{maker: m, spec: p, kind: wire.Kind(d.GetKind()), rows: int(d.GetRows()), bytes: int64(d.GetBytes())}, nil
+	return &Input{maker: m, spec: p, kind: wire.Kind(d.GetKind()), rows: int(d.GetRows()), bytes: int64(d.GetBytes())},
+		nil
 }
 
 // Open finds what a spec clusters, and makes the points of a table.
@@ -133,7 +135,8 @@ func (in *Input) makePoints(ctx context.Context, accepted bool) error {
 			return err
 		}
 		if dropped > 0 {
-			notices = append(notices, "left out: "+text.Count(dropped, "all-zero row, which has no direction", "all-zero rows, which have no direction"))
+			notices = append(notices, "left out: "+text.Count(dropped, "all-zero row, which has no direction",
+				"all-zero rows, which have no direction"))
 		}
 	}
 	labeled, more, err := supervision.WithLabels(p, fitted.Label, made.Labels, func(constraints int64) error {
@@ -160,7 +163,8 @@ func (in *Input) makePoints(ctx context.Context, accepted bool) error {
 	notices = append(notices, more...)
 	in.spec, in.points = labeled, made.Points
 	in.table = &Table{Recipe: fitted, Notices: wire.TableNotices(append(notices, made.Notices...)), rows: made.Rows()}
-	in.rows, in.bytes = in.table.rows.Points(), size+dataset.EncodedSize(made.Points)
+	in.rows = in.table.rows.Points()
+	in.bytes = size + dataset.EncodedSize(made.Points)
 	FreeAfter(size) // the table itself
 	return nil
 }
@@ -188,7 +192,8 @@ func (m *ProblemMaker) checkTable(ctx context.Context, id string) error {
 
 // apply makes points from the rows of a table. It fails if they would take more than limit bytes, which may
 // happen because each category becomes a column.
-func (m *ProblemMaker) apply(ctx context.Context, r *recipe.Recipe, t *table.Table, limit int64) (*recipe.Prepared, error) {
+func (m *ProblemMaker) apply(ctx context.Context, r *recipe.Recipe, t *table.Table,
+	limit int64) (*recipe.Prepared, error) {
 	columns := len(r.Names())
 	bytes := int64(math.MaxInt64 / 2) // leaves room to add the bytes of the table
 	if t.Rows() == 0 || int64(columns) < math.MaxInt64/16/int64(t.Rows()) {

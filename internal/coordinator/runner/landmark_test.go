@@ -20,7 +20,8 @@ func TestLargeMatricesHaveANotice(t *testing.T) {
 		want bool
 	}{{points.N, true}, {2000, false}} {
 		some := *points
-		some.N, some.Values = c.rows, points.Values[:c.rows*points.D]
+		some.N = c.rows
+		some.Values = points.Values[:c.rows*points.D]
 		r, err := runnerOf(t.Context(), &some, spec, 16*int64(c.rows))
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +39,8 @@ func TestLargeMatricesHaveANotice(t *testing.T) {
 		t.Fatal(err)
 	}
 	need := r.Need()
-	if f := need.Vectors.Features; f == nil || f.Landmarks != 50 || f.Columns != 2 || need.Restarts != 1 || r.Objective() != "kernel-kmeans" {
+	if f := need.Vectors.Features; f == nil || f.Landmarks != 50 || f.Columns != 2 || need.Restarts != 1 ||
+		r.Objective() != "kernel-kmeans" {
 		t.Errorf("%+v of %+v, objective %s", f, need.Vectors, r.Objective())
 	}
 }

@@ -26,7 +26,8 @@ type neighborRunner struct {
 	maxLanes int
 }
 
-func newNeighborRunner(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64, graphs Graphs) (*neighborRunner, error) {
+func newNeighborRunner(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64,
+	graphs Graphs) (*neighborRunner, error) {
 	problem, err := knn.Prepare(data, spec)
 	if err != nil {
 		return nil, err
@@ -39,13 +40,15 @@ func newNeighborRunner(ctx context.Context, data dataset.Dataset, spec clusterin
 	if err != nil {
 		return nil, err
 	}
-	return &neighborRunner{problem: problem, spec: spec, data: data, bytes: bytes, graphs: graphs, outline: onOutline}, nil
+	return &neighborRunner{problem: problem, spec: spec, data: data, bytes: bytes, graphs: graphs,
+		outline: onOutline}, nil
 }
 
 func (r *neighborRunner) Objective() string { return r.outline.Objective() }
 
 func (r *neighborRunner) Need() planning.Workload {
-	need, search := r.outline.Need(), r.searchNeed()
+	need := r.outline.Need()
+	search := r.searchNeed()
 	need.Search = &search
 	if need.Levels != nil { // of the outline
 		levels := *need.Levels
@@ -65,7 +68,8 @@ func (r *neighborRunner) OtherNeeds() []planning.Workload { return r.outline.Oth
 
 func (r *neighborRunner) LimitLanes(lanes int) { r.maxLanes = lanes }
 
-func (r *neighborRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func (r *neighborRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task,
+	o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	r.problem.Observe(o)
 	graph, searched, err := r.graph(ctx, f, task)
 	if err != nil {
@@ -86,7 +90,8 @@ func (r *neighborRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet
 	if r.maxLanes > 0 {
 		onGraph.LimitLanes(r.maxLanes)
 	}
-	task.DatasetID, task.Need = id, onGraph.Need()
+	task.DatasetID = id
+	task.Need = onGraph.Need()
 	result, used, err := onGraph.Execute(ctx, f, task, o)
 	if result != nil {
 		r.problem.FillResult(result, graph)
@@ -96,8 +101,10 @@ func (r *neighborRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet
 
 // graph has the workers find the neighbors of all rows, and makes the graph of them. It also returns what the search
 // used, or nil if there was none.
-func (r *neighborRunner) graph(ctx context.Context, f *fleet.Fleet, task fleet.Task) (*dataset.Graph, *fleet.Usage, error) {
-	task.Need, task.Units = r.searchNeed(), r.problem.Units
+func (r *neighborRunner) graph(ctx context.Context, f *fleet.Fleet,
+	task fleet.Task) (*dataset.Graph, *fleet.Usage, error) {
+	task.Need = r.searchNeed()
+	task.Units = r.problem.Units
 	if kernel, given := r.data.(*dataset.Kernel); given {
 		task.Diagonal = neighbor.KernelDiagonal(kernel)
 	}

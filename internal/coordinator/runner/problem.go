@@ -16,9 +16,9 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// ProblemMaker turns the spec of a job into a problem that can run, within the limits of a coordinator. It finds what the
-// job clusters, makes points of the rows of a table, checks the spec against the data, and says what a run needs. It
-// knows nothing of jobs, queues and events. It is safe for concurrent use.
+// ProblemMaker turns the spec of a job into a problem that can run, within the limits of a coordinator. It finds what
+// the job clusters, makes points of the rows of a table, checks the spec against the data, and says what a run needs.
+// It knows nothing of jobs, queues and events. It is safe for concurrent use.
 type ProblemMaker struct {
 	Datasets *datasets.Datasets
 	Tables   datasets.Tables
@@ -29,8 +29,8 @@ type ProblemMaker struct {
 	MemoryBytes int64
 	// Snapshots says that the states of runs are stored, which takes memory.
 	Snapshots bool
-	// CheckClusters and CheckConstraints reject a number of clusters or constraints that is too large for a new job; asks
-	// says what in the field asks for them.
+	// CheckClusters and CheckConstraints reject a number of clusters or constraints that is too large for a new job;
+	// asks says what in the field asks for them.
 	CheckClusters, CheckConstraints func(field, asks string, count int64) error
 }
 
@@ -46,9 +46,9 @@ type Problem struct {
 }
 
 // Make validates a spec, chooses an algorithm if it names none, and prepares its problem. Checks that do not
-// need the values of the data come first. It rejects jobs that do not fit into the coordinator's memory and, unless they
-// were accepted before, those whose table becomes more points, clusters or constraints than the limits allow. It sets
-// the algorithm in p.
+// need the values of the data come first. It rejects jobs that do not fit into the coordinator's memory and, unless
+// they were accepted before, those whose table becomes more points, clusters or constraints than the limits allow. It
+// sets the algorithm in p.
 func (m *ProblemMaker) Make(ctx context.Context, p *cleavev1.JobSpec, accepted bool) (*Problem, error) {
 	if err := wire.CheckInput(p); err != nil {
 		return nil, err
@@ -200,7 +200,8 @@ func (m *ProblemMaker) checkMemory(data, algorithm int64) error {
 		remedy += ", or ask for fewer clusters, eigenvectors, neighbors, landmarks or constraints"
 	}
 	return fault.New(fault.ResourceExhausted, "COORDINATOR_TOO_SMALL",
-		"the job does not fit into the coordinator's memory: it needs %s there, %s for the data set and %s for its algorithm, and the coordinator has %s; %s",
+		"the job does not fit into the coordinator's memory: it needs %s there, %s for the data set and %s for its "+
+			"algorithm, and the coordinator has %s; %s",
 		text.Bytes(needed), text.Bytes(data), text.Bytes(algorithm), text.Bytes(m.MemoryBytes), remedy).
 		With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(m.MemoryBytes))
 }

@@ -26,7 +26,8 @@ type rangeRunner struct {
 }
 
 // newRangeRunner checks the job for the first and the last k only: a k in between is valid if both of these are.
-func newRangeRunner(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64) (*rangeRunner, error) {
+func newRangeRunner(ctx context.Context, data dataset.Dataset, spec clustering.Spec,
+	bytes int64) (*rangeRunner, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
@@ -37,7 +38,8 @@ func newRangeRunner(ctx context.Context, data dataset.Dataset, spec clustering.S
 	if err != nil {
 		return nil, err
 	}
-	return &rangeRunner{data: data, spec: spec, bytes: bytes, origin: krange.Job{Data: data, Spec: spec}, largest: largest}, nil
+	return &rangeRunner{data: data, spec: spec, bytes: bytes, origin: krange.Job{Data: data, Spec: spec},
+		largest: largest}, nil
 }
 
 // withK returns the spec for one k.
@@ -54,7 +56,8 @@ func (r *rangeRunner) Need() planning.Workload {
 	for _, part := range append(r.largest.OtherNeeds(), need) {
 		kept.Labelings = max(kept.Labelings, part.Restarts)
 		if e := part.Eigen; e != nil && !e.OnlyForStart {
-			kept.Columns, kept.Labelings = max(kept.Columns, e.Columns), max(kept.Labelings, e.Restarts)
+			kept.Columns = max(kept.Columns, e.Columns)
+			kept.Labelings = max(kept.Labelings, e.Restarts)
 		}
 	}
 	kept.PartBytes = krange.PartBytes(r.data, r.bytes, kept.Columns)
@@ -83,8 +86,10 @@ func (r *rangeRunner) LimitLanes(lanes int) {
 	r.largest.LimitLanes(lanes)
 }
 
-func (r *rangeRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	s := &rangeSolver{job: r, fleet: f, task: task, shared: inprocess.NewShared(r.spec.MaxK), Parts: inprocess.NewParts(r.spec.MaxK)}
+func (r *rangeRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task,
+	o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	s := &rangeSolver{job: r, fleet: f, task: task, shared: inprocess.NewShared(r.spec.MaxK),
+		Parts: inprocess.NewParts(r.spec.MaxK)}
 	defer s.release() // after a panic
 	result, err := krange.Run(ctx, krange.Job{Data: r.data, Spec: r.spec}, r.origin, s, runtime.GOMAXPROCS(0), o)
 	s.release() // which finds out what was used
@@ -104,7 +109,8 @@ type rangeSolver struct {
 	built  fleet.Task      // what it was built for
 }
 
-func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
+func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec,
+	o clustering.Observer) (*clustering.Result, error) {
 	one, err := runnerOf(ctx, s.job.data, spec, s.job.bytes)
 	if err != nil {
 		return nil, err
@@ -137,13 +143,15 @@ func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o cluster
 func (s *rangeSolver) open(ctx context.Context, task fleet.Task) (err error) {
 	had, need := s.built.Need, task.Need
 	if s.matrix != nil && reflect.DeepEqual(had.Matrix, need.Matrix) && reflect.DeepEqual(s.built.Units, task.Units) &&
-		need.K <= had.K && need.Lanes <= had.Lanes && need.Products <= had.Products && need.Block <= had.Block && need.SparseEntries <= had.SparseEntries {
+		need.K <= had.K && need.Lanes <= had.Lanes && need.Products <= had.Products && need.Block <= had.Block &&
+		need.SparseEntries <= had.SparseEntries {
 		return nil
 	}
 	s.release()
 	most := s.job.largest.Need()
 	task.Need.K, task.Need.Lanes = max(need.K, most.K), max(need.Lanes, most.Lanes)
-	task.Need.Products, task.Need.Block = max(need.Products, most.Products), max(need.Block, most.Block)
+	task.Need.Products = max(need.Products, most.Products)
+	task.Need.Block = max(need.Block, most.Block)
 	task.Need.SparseEntries = max(need.SparseEntries, most.SparseEntries)
 	s.built = task
 	s.matrix, err = s.fleet.NewExecutor(ctx, task)

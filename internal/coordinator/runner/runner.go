@@ -1,7 +1,7 @@
-// Package runner makes one attempt at a job. problem.go and input.go turn the stored spec and data into a problem. A Runner,
-// of which there is one for each kind of algorithm, knows what the problem needs, places it on the workers, and returns
-// its result. checkpoint.go stores and loads the snapshots from which another attempt resumes. Package runner knows
-// nothing of queues, job records or clients.
+// Package runner makes one attempt at a job. problem.go and input.go turn the stored spec and data into a problem. A
+// Runner, of which there is one for each kind of algorithm, knows what the problem needs, places it on the workers, and
+// returns its result. checkpoint.go stores and loads the snapshots from which another attempt resumes. Package runner
+// knows nothing of queues, job records or clients.
 package runner
 
 import (
@@ -34,7 +34,8 @@ type Runner interface {
 	LimitLanes(lanes int)
 	// Execute places the job on workers, runs it and releases them. It also returns what they held at the end, or
 	// nil if they never held anything.
-	Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error)
+	Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task,
+		o clustering.Observer) (*clustering.Result, *fleet.Usage, error)
 }
 
 // Graphs lets workers open a data set that exists only while a job needs it.
@@ -67,7 +68,8 @@ func runnerOf(ctx context.Context, data dataset.Dataset, spec clustering.Spec, b
 		if err != nil {
 			return nil, err
 		}
-		return &kmeansRunner{problem: problem, run: problem.RunAndScore, spec: spec, bytes: bytes, entries: planning.TileEntries(data), fullMetric: options.Metric == metric.Full}, nil
+		return &kmeansRunner{problem: problem, run: problem.RunAndScore, spec: spec, bytes: bytes,
+			entries: planning.TileEntries(data), fullMetric: options.Metric == metric.Full}, nil
 	case *spectral.Options:
 		problem, err := spectral.Prepare(data, spec)
 		if err != nil {
@@ -124,7 +126,8 @@ func (r *matrixRunner) OtherNeeds() []planning.Workload { return nil }
 
 func (r *matrixRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
-func (r *matrixRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func (r *matrixRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task,
+	o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Units = r.problem.Units
 	x, err := f.NewExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return r.run(ctx, x, o) })
@@ -152,10 +155,12 @@ func (r *kernelRunner) Need() planning.Workload {
 		Landmarkable:  r.problem.Landmarkable(),
 	}
 	if r.problem.StartsSpectral() {
-		n.Eigen = &planning.Eigensolver{Pairs: r.spec.K, OnlyForStart: true, Columns: r.spec.K, Restarts: embedding.DefaultRestarts}
+		n.Eigen = &planning.Eigensolver{Pairs: r.spec.K, OnlyForStart: true, Columns: r.spec.K,
+			Restarts: embedding.DefaultRestarts}
 	}
 	if g := r.problem.Graph(); r.problem.StartsMultilevel() {
-		n.Levels = &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: r.spec.K, Fits: r.problem.Runs(), Copied: r.problem.Constraints.Len() > 0}
+		n.Levels = &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: r.spec.K, Fits: r.problem.Runs(),
+			Copied: r.problem.Constraints.Len() > 0}
 	}
 	switch r.problem.Objective {
 	case kernelkmeans.ObjectiveRatioCut:
@@ -196,7 +201,8 @@ func (r *kmeansRunner) Need() planning.Workload {
 		Restarts:     r.problem.Runs(),
 	}
 	if f := vectors.Features; f != nil {
-		need.Vectors.Features = &planning.Features{Function: f.Matrix.Function, Columns: f.Matrix.Columns, Landmarks: len(f.Landmarks)}
+		need.Vectors.Features = &planning.Features{Function: f.Matrix.Function, Columns: f.Matrix.Columns,
+			Landmarks: len(f.Landmarks)}
 	}
 	return need
 }
@@ -205,7 +211,8 @@ func (r *kmeansRunner) OtherNeeds() []planning.Workload { return nil }
 
 func (r *kmeansRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
-func (r *kmeansRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func (r *kmeansRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task,
+	o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
 	x, err := f.NewKMeansExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return r.run(ctx, x, o) })

@@ -49,7 +49,8 @@ type Config struct {
 func (c *Config) AddFlags(set *pflag.FlagSet) {
 	set.StringSliceVar(&c.Allow, "webhook-allow", nil,
 		"`ORIGIN` that jobs may notify when they end, such as https://ci.example; may be repeated (default: nobody)")
-	set.StringVar(&c.SecretFile, "webhook-secret-file", "", "`FILE` with the key that signs notifications, made by: openssl rand -base64 32")
+	set.StringVar(&c.SecretFile, "webhook-secret-file", "",
+		"`FILE` with the key that signs notifications, made by: openssl rand -base64 32")
 }
 
 // maxURL limits the length of a URL, in bytes.
@@ -64,9 +65,12 @@ func (c Config) CheckURL(given string) error {
 	u, err := url.Parse(given)
 	switch {
 	case len(given) > maxURL:
-		return fault.Invalid("BAD_WEBHOOK", "the URL of the webhook has %d bytes; at most %d are allowed", len(given), maxURL).OnField(field)
+		return fault.Invalid("BAD_WEBHOOK", "the URL of the webhook has %d bytes; at most %d are allowed", len(given),
+			maxURL).OnField(field)
 	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http":
-		return fault.Invalid("BAD_WEBHOOK", "the URL of the webhook must have the form https://HOST/PATH, with no user name and no fragment").OnField(field)
+		return fault.Invalid("BAD_WEBHOOK",
+			"the URL of the webhook must have the form https://HOST/PATH, with no user name and no fragment").
+			OnField(field)
 	}
 	for _, allowed := range c.Allow {
 		if a, err := url.Parse(allowed); err == nil && origin(a) == origin(u) {
@@ -75,10 +79,12 @@ func (c Config) CheckURL(given string) error {
 	}
 	if len(c.Allow) == 0 {
 		return fault.New(fault.FailedPrecondition, "WEBHOOKS_OFF",
-			"this coordinator sends no webhooks; its operator can allow them: coordinator --webhook-allow %s", origin(u)).OnField(field)
+			"this coordinator sends no webhooks; its operator can allow them: coordinator --webhook-allow %s",
+			origin(u)).OnField(field)
 	}
 	return fault.New(fault.PermissionDenied, "WEBHOOK_NOT_ALLOWED",
-		"this coordinator sends no webhooks to %s; its operator can allow it: coordinator --webhook-allow %s", origin(u), origin(u)).OnField(field)
+		"this coordinator sends no webhooks to %s; its operator can allow it: coordinator --webhook-allow %s",
+		origin(u), origin(u)).OnField(field)
 }
 
 // origin returns the scheme, the host and the port of a URL.
@@ -104,12 +110,14 @@ func (c Config) secrets() (keys [][]byte, err error) {
 		key, err := base64.StdEncoding.DecodeString(line)
 		if err != nil || len(key) < smallest {
 			return nil, fault.Invalid("BAD_WEBHOOK_SECRET",
-				"every line of %s must have at least %d random bytes in base64, as `openssl rand -base64 32` prints them", c.SecretFile, smallest)
+				"every line of %s must have at least %d random bytes in base64, as `openssl rand -base64 32` "+
+					"prints them", c.SecretFile, smallest)
 		}
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, fault.Invalid("BAD_WEBHOOK_SECRET", "the file %s has no key; `openssl rand -base64 32` makes one", c.SecretFile)
+		return nil, fault.Invalid("BAD_WEBHOOK_SECRET", "the file %s has no key; `openssl rand -base64 32` makes one",
+			c.SecretFile)
 	}
 	return keys, nil
 }
@@ -118,16 +126,20 @@ func (c Config) secrets() (keys [][]byte, err error) {
 func (c Config) Check() error {
 	for _, allowed := range c.Allow {
 		u, err := url.Parse(allowed)
-		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-			return fault.Invalid("INVALID_CONFIG", "--webhook-allow %q is not of the form https://HOST or https://HOST:PORT", allowed)
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" ||
+			u.RawQuery != "" {
+			return fault.Invalid("INVALID_CONFIG",
+				"--webhook-allow %q is not of the form https://HOST or https://HOST:PORT", allowed)
 		}
 	}
 	switch {
 	case len(c.Allow) > 0 && c.SecretFile == "":
 		return fault.Invalid("INVALID_CONFIG",
-			"--webhook-allow needs --webhook-secret-file, so that receivers can tell our notifications from others; openssl rand -base64 32 makes a key")
+			"--webhook-allow needs --webhook-secret-file, so that receivers can tell our notifications from others; "+
+				"openssl rand -base64 32 makes a key")
 	case len(c.Allow) == 0 && c.SecretFile != "":
-		return fault.Invalid("INVALID_CONFIG", "--webhook-secret-file has no effect without --webhook-allow, which says who may be notified")
+		return fault.Invalid("INVALID_CONFIG",
+			"--webhook-secret-file has no effect without --webhook-allow, which says who may be notified")
 	case len(c.Allow) == 0:
 		return nil
 	}
@@ -141,7 +153,8 @@ func Entry(notify string, job *cleavev1.Job) (store.Entry, error) {
 	if err != nil {
 		return store.Entry{}, err
 	}
-	value, err := proto.Marshal(&statev1.WebhookRecord{Url: notify, Id: id(job.GetJobId()), Body: body, CreateTime: job.GetEndTime()})
+	value, err := proto.Marshal(&statev1.WebhookRecord{Url: notify, Id: id(job.GetJobId()), Body: body,
+		CreateTime: job.GetEndTime()})
 	return store.Entry{Key: records.WebhookKey(job.GetJobId()), Value: value}, err
 }
 
@@ -155,8 +168,9 @@ func event(job *cleavev1.Job) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(map[string]any{ // without the spaces that protojson adds
-		"specversion": "1.0", "id": id(job.GetJobId()), "source": "/cleave/jobs", "type": "cleave.job.ended.v1", "subject": job.GetJobId(),
-		"time": job.GetEndTime().AsTime().Format(time.RFC3339Nano), "datacontenttype": "application/json",
+		"specversion": "1.0", "id": id(job.GetJobId()), "source": "/cleave/jobs", "type": "cleave.job.ended.v1",
+		"subject": job.GetJobId(),
+		"time":    job.GetEndTime().AsTime().Format(time.RFC3339Nano), "datacontenttype": "application/json",
 		"data": map[string]any{"job": json.RawMessage(text)},
 	})
 }
@@ -229,9 +243,11 @@ func (s *Sender) begin(ctx context.Context) (err error) {
 		}
 	}
 	s.client = http.Client{
-		Timeout:       attemptTimeout,
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: perReceiver, IdleConnTimeout: time.Minute},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it could lead anywhere
+		Timeout: attemptTimeout,
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: perReceiver,
+			IdleConnTimeout: time.Minute},
+		// it could lead anywhere
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	s.ctx, s.pending, s.receivers = ctx, map[string]*notification{}, map[string]*receiver{}
 	return nil
@@ -339,7 +355,8 @@ func (s *Sender) attempt(n *notification) bool {
 		return false
 	}
 	if err := s.Delete([]string{n.key}); err != nil && s.ctx.Err() == nil {
-		s.Logger.Warn("a notification that is over cannot be deleted; the next coordinator handles it again", "key", n.key, "error", err)
+		s.Logger.Warn("a notification that is over cannot be deleted; the next coordinator handles it again",
+			"key", n.key, "error", err)
 	}
 	return true
 }
@@ -382,7 +399,8 @@ func (s *Sender) post(ctx context.Context, n *statev1.WebhookRecord) error {
 	header.Set("Webhook-Timestamp", timestamp)
 	var signatures []string
 	for _, secret := range s.secrets {
-		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(signature(secret, n.GetId(), timestamp, n.GetBody())))
+		signatures = append(signatures,
+			"v1,"+base64.StdEncoding.EncodeToString(signature(secret, n.GetId(), timestamp, n.GetBody())))
 	}
 	header.Set("Webhook-Signature", strings.Join(signatures, " "))
 	response, err := s.client.Do(request)

@@ -91,7 +91,9 @@ func TestADeadReceiverDelaysNobody(t *testing.T) {
 	defer dead.Close()
 	defer close(release)
 	arrived := make(chan int32, 1)
-	alive := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- hanging.Load() }))
+	alive := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- hanging.Load()
+	}))
 	defer alive.Close()
 	s := started(t, dead, alive)
 	for job := range 100 {

@@ -32,7 +32,8 @@ func OfClasses(points, classes []int32, allow func(constraints int64) error) ([]
 		return nil, err
 	}
 	if count > MaxEntailed {
-		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "%s would become %d constraints, more than %d; use them as seeds, or give fewer of them",
+		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS",
+			"%s would become %d constraints, more than %d; use them as seeds, or give fewer of them",
 			text.Plural(len(points), "label"), count, MaxEntailed)
 	}
 	members := map[int32][]int32{}
@@ -53,7 +54,8 @@ func OfClasses(points, classes []int32, allow func(constraints int64) error) ([]
 		for _, other := range order {
 			if theirs := members[other]; other > class {
 				for at := range max(len(mine), len(theirs)) {
-					pairs = append(pairs, Constraint{I: mine[at%len(mine)], J: theirs[at%len(theirs)], Kind: CannotLink})
+					pairs = append(pairs, Constraint{I: mine[at%len(mine)], J: theirs[at%len(theirs)],
+						Kind: CannotLink})
 				}
 			}
 		}
@@ -92,7 +94,8 @@ func GatherSeeds(given []Seed) []SeededPoint {
 			}
 			continue
 		}
-		merged.Labels, merged.Chances = append(merged.Labels, s.Label), append(merged.Chances, chance)
+		merged.Labels = append(merged.Labels, s.Label)
+		merged.Chances = append(merged.Chances, chance)
 	}
 	for at := range seeds {
 		total := 0.0

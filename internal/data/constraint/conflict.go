@@ -28,7 +28,8 @@ func (c Conflict) Message() text.Message {
 		for _, point := range rest[:shown-3] {
 			m = append(m, text.Plain(" = "), row(point))
 		}
-		m, rest = append(m, text.Plain(" = ... (%d more)", more)), rest[len(rest)-1:]
+		m = append(m, text.Plain(" = ... (%d more)", more))
+		rest = rest[len(rest)-1:]
 	}
 	for _, point := range rest {
 		m = append(m, text.Plain(" = "), row(point))

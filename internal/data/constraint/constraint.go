@@ -120,7 +120,8 @@ func NewSet(n int, constraints []Constraint, defaultWeight func(distinct int) fl
 	}
 	for _, p := range s.pairs {
 		if math.IsInf(p.Weight, 0) {
-			return nil, fault.Invalid("BAD_WEIGHT", "the weights of the %v-links %d-%d add up to infinity; use smaller weights", p.Kind, p.I, p.J)
+			return nil, fault.Invalid("BAD_WEIGHT",
+				"the weights of the %v-links %d-%d add up to infinity; use smaller weights", p.Kind, p.I, p.J)
 		}
 	}
 	s.computeClosure()
@@ -132,13 +133,16 @@ func samePair(a, b Constraint) bool { return a.I == b.I && a.J == b.J && a.Kind 
 func checkConstraint(n, at int, c Constraint) error {
 	switch {
 	case c.Kind != MustLink && c.Kind != CannotLink:
-		return fault.Invalid("UNKNOWN_CONSTRAINT_KIND", "constraint %d (%d,%d) has an unknown kind; use must or cannot", at, c.I, c.J)
+		return fault.Invalid("UNKNOWN_CONSTRAINT_KIND", "constraint %d (%d,%d) has an unknown kind; use must or cannot",
+			at, c.I, c.J)
 	case c.I < 0 || int(c.I) >= n || c.J < 0 || int(c.J) >= n:
 		return fault.Invalid("INDEX_OUT_OF_RANGE", "constraint %d (%d,%d) has a point outside 0..%d", at, c.I, c.J, n-1)
 	case c.I == c.J && c.Kind == CannotLink:
-		return fault.Invalid("SELF_CANNOT_LINK", "constraint %d is a cannot-link of point %d with itself; remove it", at, c.I)
+		return fault.Invalid("SELF_CANNOT_LINK", "constraint %d is a cannot-link of point %d with itself; remove it",
+			at, c.I)
 	case c.Weighted && (!(c.Weight > 0) || math.IsInf(c.Weight, 0)):
-		return fault.Invalid("BAD_WEIGHT", "constraint %d (%d,%d) has weight %v; weights must be positive and finite", at, c.I, c.J, c.Weight)
+		return fault.Invalid("BAD_WEIGHT", "constraint %d (%d,%d) has weight %v; weights must be positive and finite",
+			at, c.I, c.J, c.Weight)
 	}
 	return nil
 }
@@ -197,7 +201,8 @@ func (s *Set) computeClosure() {
 	s.apart = map[[2]int32]bool{}
 	for _, p := range s.pairs {
 		if p.Kind == CannotLink {
-			a, b := s.components.Of(p.I), s.components.Of(p.J)
+			a := s.components.Of(p.I)
+			b := s.components.Of(p.J)
 			s.apart[[2]int32{min(a, b), max(a, b)}] = true
 		}
 	}
@@ -218,7 +223,9 @@ func (s *Set) WithBalancedWeights() *Set {
 		if !implied {
 			return p.Weight
 		}
-		a, b, count := len(s.components.Members(key[0])), len(s.components.Members(key[1])), float64(listed[key])
+		a := len(s.components.Members(key[0]))
+		b := len(s.components.Members(key[1]))
+		count := float64(listed[key])
 		if p.Kind == MustLink { // count pairs give the a points 2 count / a links each
 			return p.Weight * float64(a) / (2 * count)
 		}
@@ -228,7 +235,8 @@ func (s *Set) WithBalancedWeights() *Set {
 
 // impliedBy returns the components of a pair's points; ok is false for a cannot-link within a component, a conflict.
 func (s *Set) impliedBy(p Pair) (components [2]int32, ok bool) {
-	a, b := s.components.Of(p.I), s.components.Of(p.J)
+	a := s.components.Of(p.I)
+	b := s.components.Of(p.J)
 	return [2]int32{min(a, b), max(a, b)}, (a == b) == (p.Kind == MustLink)
 }
 

@@ -93,7 +93,8 @@ func TestClosureAgainstWarshall(t *testing.T) {
 			together[i][i] = true
 		}
 		for range rapid.IntRange(0, 14).Draw(t, "m") {
-			i, j := rapid.IntRange(0, n-1).Draw(t, "i"), rapid.IntRange(0, n-1).Draw(t, "j")
+			i := rapid.IntRange(0, n-1).Draw(t, "i")
+			j := rapid.IntRange(0, n-1).Draw(t, "j")
 			if i != j && rapid.Bool().Draw(t, "must") {
 				cs = append(cs, must(int32(i), int32(j)))
 				together[i][j], together[j][i] = true, true
@@ -119,7 +120,8 @@ func TestClosureAgainstWarshall(t *testing.T) {
 		})
 		for i := range int32(n) {
 			for j := i + 1; int(j) < n; j++ {
-				a, b := s.Components().Of(i), s.Components().Of(j)
+				a := s.Components().Of(i)
+				b := s.Components().Of(j)
 				if together[i][j] != (a == b) || together[i][j] != entailed[Pair{I: i, J: j, Kind: MustLink}] {
 					t.Fatalf("%d and %d: together %v", i, j, together[i][j])
 				}
@@ -139,7 +141,9 @@ func TestClosureAgainstWarshall(t *testing.T) {
 
 func TestEntailKeepsGivenWeights(t *testing.T) {
 	given := Constraint{I: 0, J: 1, Kind: MustLink, Weight: 7, Weighted: true}
-	s, err := newSet(t, 5, given, must(1, 2), cannot(2, 3)).Entail(func(distinct int) float64 { return float64(distinct) })
+	s, err := newSet(t, 5, given, must(1, 2), cannot(2, 3)).Entail(func(distinct int) float64 {
+		return float64(distinct)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +161,8 @@ func TestEntailKeepsGivenWeights(t *testing.T) {
 func TestSatisfaction(t *testing.T) {
 	s := newSet(t, 4, must(0, 1), must(2, 3), cannot(0, 2), cannot(0, 1))
 	got := s.Satisfaction([]int32{0, 0, 0, 1})
-	if want := (Satisfaction{Total: 4, MustLinks: 2, MustLinkViolated: 1, CannotLinkViolated: 2}); got != want || got.Satisfied() != 1 {
+	if want := (Satisfaction{Total: 4, MustLinks: 2, MustLinkViolated: 1, CannotLinkViolated: 2}); got != want ||
+		got.Satisfied() != 1 {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -35,7 +35,8 @@ func (s *Set) Entail(defaultWeight func(distinct int) float64) (*Set, error) {
 	count := s.EntailedCount()
 	if count > MaxEntailed {
 		return nil, fault.Invalid("TOO_MANY_ENTAILED",
-			"the constraints imply more than %d pairs; leave entail off (the closure is used implicitly anyway)", MaxEntailed)
+			"the constraints imply more than %d pairs; leave entail off (the closure is used implicitly anyway)",
+			MaxEntailed)
 	}
 	given := make(map[Pair]float64, len(s.pairs))
 	for _, p := range s.pairs {
@@ -68,7 +69,8 @@ func (s *Set) eachEntailedPair(visit func(i, j int32, kind Kind)) {
 		}
 	}
 	for _, p := range s.oneCannotLinkPerPair() {
-		a, b := s.components.Of(p.I), s.components.Of(p.J)
+		a := s.components.Of(p.I)
+		b := s.components.Of(p.J)
 		for _, i := range s.components.Members(a) {
 			for _, j := range s.components.Members(b) {
 				visit(min(i, j), max(i, j), CannotLink)
@@ -82,7 +84,8 @@ func (s *Set) oneCannotLinkPerPair() []Pair {
 	var firsts []Pair
 	seen := map[[2]int32]bool{}
 	for _, p := range s.pairs {
-		a, b := s.components.Of(p.I), s.components.Of(p.J)
+		a := s.components.Of(p.I)
+		b := s.components.Of(p.J)
 		key := [2]int32{min(a, b), max(a, b)}
 		if p.Kind == CannotLink && a != b && !seen[key] {
 			seen[key] = true

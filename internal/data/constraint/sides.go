@@ -6,7 +6,8 @@ package constraint
 // of the set's constraints. A given constraint that contradicts earlier ones is ignored.
 func TwoClusters(n int, given []Constraint) []Constraint {
 	s := newSides(n)
-	total, count := make([]float64, n), make([]int, n)
+	total := make([]float64, n)
+	count := make([]int, n)
 	for _, c := range given {
 		s.join(c)
 	}
@@ -51,7 +52,8 @@ func Checks(n, k int, given []Constraint) (checked, contradictions int) {
 		}
 		return checked, contradictions
 	}
-	sets, apart := newSides(n), map[[2]int32]bool{}
+	sets := newSides(n)
+	apart := map[[2]int32]bool{}
 	for _, c := range given {
 		if c.Kind != MustLink || c.I == c.J {
 			continue

@@ -114,7 +114,8 @@ func TestTwoClustersAgainstAllLabelings(t *testing.T) {
 
 func TestChecksAgainstAllLabelings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, k := rapid.IntRange(1, 5).Draw(t, "n"), rapid.SampledFrom([]int{2, 5}).Draw(t, "k")
+		n := rapid.IntRange(1, 5).Draw(t, "n")
+		k := rapid.SampledFrom([]int{2, 5}).Draw(t, "k")
 		given := drawConstraints(t, n)
 		order := given
 		if k > 2 { // must-links count before cannot-links
@@ -144,8 +145,10 @@ func TestChecksAgainstAllLabelings(t *testing.T) {
 				kept = append(kept, c)
 			}
 		}
-		if checked, contradictions := Checks(n, k, given); checked != wantChecked || contradictions != wantContradictions {
-			t.Errorf("k = %d, %v: %d checked and %d contradict; want %d and %d", k, given, checked, contradictions, wantChecked, wantContradictions)
+		if checked, contradictions := Checks(n, k, given); checked != wantChecked ||
+			contradictions != wantContradictions {
+			t.Errorf("k = %d, %v: %d checked and %d contradict; want %d and %d", k, given, checked, contradictions,
+				wantChecked, wantContradictions)
 		}
 	})
 }
@@ -158,7 +161,8 @@ func TestTwoClustersOfALongChain(t *testing.T) {
 		given = append(given, cannot(i-1, i))
 	}
 	implied := TwoClusters(n, given)
-	if len(implied) != n-1 || implied[0].Kind != CannotLink || implied[1] != (Constraint{I: 0, J: 2, Kind: MustLink, Weighted: true}) {
+	if len(implied) != n-1 || implied[0].Kind != CannotLink ||
+		implied[1] != (Constraint{I: 0, J: 2, Kind: MustLink, Weighted: true}) {
 		t.Errorf("%d are implied, first %v", len(implied), implied[:2])
 	}
 	if checked, contradictions := Checks(n, 2, append(given, must(0, n-1))); checked != 1 || contradictions != 1 {

@@ -15,7 +15,8 @@ func TestEvenedDoesNotDependOnWhatIsListed(t *testing.T) {
 		var given []Constraint
 		listedOnce := map[[2]int]bool{}
 		for range 60 {
-			i, j := rng.IntN(n), rng.IntN(n)
+			i := rng.IntN(n)
+			j := rng.IntN(n)
 			pair := [2]int{min(i, j), max(i, j)}
 			switch {
 			case i == j || listedOnce[pair]:
@@ -45,10 +46,12 @@ func TestEvenedDoesNotDependOnWhatIsListed(t *testing.T) {
 			}
 			return sums
 		}
-		listed, entailed := total(set), total(all)
+		listed := total(set)
+		entailed := total(all)
 		for c := range listed {
 			if math.Abs(listed[c]-entailed[c]) > 1e-12 {
-				t.Errorf("seed %d: component %d weighs %v as it is given and %v entailed", seed, c, listed[c], entailed[c])
+				t.Errorf("seed %d: component %d weighs %v as it is given and %v entailed", seed, c,
+					listed[c], entailed[c])
 			}
 		}
 		row := make([]float64, n)
@@ -61,7 +64,8 @@ func TestEvenedDoesNotDependOnWhatIsListed(t *testing.T) {
 			}
 		}
 		for i, weight := range row {
-			if linked := len(components.Members(components.Of(int32(i)))) > 1; linked && math.Abs(weight-1) > 1e-12 || !linked && weight != 0 {
+			if linked := len(components.Members(components.Of(int32(i)))) > 1; linked && math.Abs(weight-1) > 1e-12 ||
+				!linked && weight != 0 {
 				t.Errorf("seed %d: the must-links of point %d weigh %v", seed, i, weight)
 			}
 		}

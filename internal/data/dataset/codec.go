@@ -82,10 +82,12 @@ func Encode(w io.Writer, d Dataset) error {
 // actual number of bytes, whatever the header claims.
 func Decode(r io.Reader, size int64) (Dataset, error) {
 	header := make([]byte, headerSize)
-	if _, err := io.ReadFull(r, header); err != nil || string(header[:4]) != magic || [3]byte(header[5:8]) != [3]byte{} {
+	if _, err := io.ReadFull(r, header); err != nil || string(header[:4]) != magic ||
+		[3]byte(header[5:8]) != [3]byte{} {
 		return nil, corrupt("no Cleave header")
 	}
-	a, b := binary.LittleEndian.Uint64(header[8:]), binary.LittleEndian.Uint64(header[16:])
+	a := binary.LittleEndian.Uint64(header[8:])
+	b := binary.LittleEndian.Uint64(header[16:])
 	body := uint64(max(size-headerSize, 0))
 	if a > MaxRows || b > math.MaxInt64/16 {
 		return nil, corrupt("impossible sizes")
@@ -206,7 +208,8 @@ func readBlocks[T any](r io.Reader, values []T, count, size int, get func([]T, [
 	}
 	buffer := make([]byte, size*min(count, blockValues))
 	for len(values) < count {
-		have, more := len(values), min(count-len(values), blockValues)
+		have := len(values)
+		more := min(count-len(values), blockValues)
 		block := buffer[:size*more]
 		if _, err := io.ReadFull(r, block); err != nil {
 			return nil, corrupt(fmt.Sprintf("ends after %d of %d values", have, count))
@@ -279,7 +282,9 @@ func putHeader(bytes []byte, kind Kind, a, b int) {
 }
 
 func arrayOf[T any](values []T, size int, put func([]byte, []T)) part {
-	return part{count: len(values), size: size, put: func(b []byte, from, count int) { put(b, values[from:from+count]) }}
+	return part{count: len(values), size: size, put: func(b []byte, from, count int) {
+		put(b, values[from:from+count])
+	}}
 }
 
 // reader reads parts one after the other, a block at a time.
@@ -337,7 +342,8 @@ func (r *reader) encode() {
 		r.buffer = make([]byte, bytes)
 	}
 	next.put(r.buffer, r.at, count)
-	r.block, r.skip = r.buffer[r.skip:count*next.size], 0
+	r.block = r.buffer[r.skip : count*next.size]
+	r.skip = 0
 	if r.at += count; r.at == next.count {
 		r.parts, r.at = r.parts[1:], 0
 	}

@@ -65,7 +65,8 @@ func NewKernel(rows, columns int, values []float64) (*Kernel, error) {
 
 func newKernel(rows, columns int, values []float64, tolerance float64) (*Kernel, error) {
 	if rows != columns {
-		return nil, fault.Invalid("NOT_SQUARE", "the kernel matrix has %d rows and %d columns; it must be square", rows, columns)
+		return nil, fault.Invalid("NOT_SQUARE", "the kernel matrix has %d rows and %d columns; it must be square",
+			rows, columns)
 	}
 	points, err := NewPoints(rows, columns, values)
 	if err != nil {
@@ -102,10 +103,13 @@ func Take(data Dataset, rows []int32) (Dataset, error) {
 	case *Points:
 		return data.Take(rows), nil
 	case *SparsePoints:
-		starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
+		starts := []int64{0}
+		columns := []int32(nil)
+		values := []float64(nil)
 		for _, i := range rows {
 			c, v := data.Row(int(i))
-			columns, values = append(columns, c...), append(values, v...)
+			columns = append(columns, c...)
+			values = append(values, v...)
 			starts = append(starts, int64(len(columns)))
 		}
 		return NewSparsePoints(len(rows), data.D, starts, columns, values)

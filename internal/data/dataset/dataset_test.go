@@ -36,7 +36,8 @@ func TestKernelMustBeSquareAndSymmetric(t *testing.T) {
 	if _, err := NewKernel(2, 3, make([]float64, 6)); !fault.Is(err, "NOT_SQUARE") {
 		t.Errorf("2 x 3: %v", err)
 	}
-	if _, err := NewKernel(2, 2, []float64{1, 0.5, 0.4, 1}); !fault.Is(err, "ASYMMETRIC_KERNEL") || !strings.Contains(err.Error(), "(1,0)") {
+	if _, err := NewKernel(2, 2, []float64{1, 0.5, 0.4, 1}); !fault.Is(err, "ASYMMETRIC_KERNEL") ||
+		!strings.Contains(err.Error(), "(1,0)") {
 		t.Errorf("asymmetric: %v", err)
 	}
 	k, err := NewKernel(2, 2, []float64{1, 0.5, 0.5 + 1e-12, 1})
@@ -50,7 +51,8 @@ func TestGraphAddsRepeatsAndKeepsLoops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Graph{N: 4, RowStart: []int64{0, 1, 2, 4, 5}, Column: []int32{2, 1, 0, 3, 2}, Weight: []float64{3, 5, 3, 1, 1}}
+	want := &Graph{N: 4, RowStart: []int64{0, 1, 2, 4, 5}, Column: []int32{2, 1, 0, 3, 2},
+		Weight: []float64{3, 5, 3, 1, 1}}
 	if !reflect.DeepEqual(g, want) {
 		t.Errorf("got %+v", g)
 	}
@@ -86,7 +88,8 @@ func randomDataset(t *rapid.T) Dataset {
 	case 1:
 		var edges []Edge
 		for range rapid.IntRange(0, 40).Draw(t, "edges") {
-			edges = append(edges, Edge{int32(rapid.IntRange(0, n-1).Draw(t, "i")), int32(rapid.IntRange(0, n-1).Draw(t, "j")), value.Draw(t, "w")})
+			edges = append(edges, Edge{int32(rapid.IntRange(0, n-1).Draw(t, "i")),
+				int32(rapid.IntRange(0, n-1).Draw(t, "j")), value.Draw(t, "w")})
 		}
 		g, err := NewGraph(n, edges)
 		if err != nil {
@@ -142,7 +145,8 @@ func TestDecodeRefusesOtherBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []int{5, 6, 7, headerSize + 8} { // the unused bytes of the header, and the last bit of entry (0, 1)
+	// the unused bytes of the header, and the last bit of entry (0, 1)
+	for _, at := range []int{5, 6, 7, headerSize + 8} {
 		raw := slices.Clone(good)
 		raw[at] = 1
 		if d, err := Decode(bytes.NewReader(raw), int64(len(raw))); err == nil {

@@ -88,7 +88,8 @@ func (e *Edges) Append(source, target int32, weight float64) {
 	if e.Weight != nil {
 		e.Weight = append(e.Weight, weight)
 	}
-	e.Source, e.Target = append(e.Source, source), append(e.Target, target)
+	e.Source = append(e.Source, source)
+	e.Target = append(e.Target, target)
 }
 
 // EdgesOf converts a list of edges.
@@ -125,7 +126,8 @@ func EachEdge(lists []Edges) iter.Seq[Edge] {
 // checkEdges checks all edges and returns the number of vertices.
 func checkEdges(n int, lists []Edges) (int, error) {
 	count := CountEdges(lists)
-	first, largest := make([]int, len(lists)), make([]int32, len(lists))
+	first := make([]int, len(lists))
+	largest := make([]int32, len(lists))
 	for at := 1; at < len(lists); at++ {
 		first[at] = first[at-1] + lists[at-1].Len()
 	}
@@ -140,7 +142,8 @@ func checkEdges(n int, lists []Edges) (int, error) {
 	most := slices.Max(largest)
 	if int(most) >= MaxInferredVertices(count) {
 		return 0, fault.Invalid("TOO_MANY_VERTICES",
-			"an edge names vertex %d, but the graph has only %d edges; if this is intended, set the number of vertices", most, count)
+			"an edge names vertex %d, but the graph has only %d edges; if this is intended, set the number of vertices",
+			most, count)
 	}
 	return int(most) + 1, nil
 }
@@ -152,11 +155,13 @@ func (e *Edges) check(n, first int) (largest int32, err error) {
 	for at, source := range e.Source {
 		target := e.Target[at]
 		if w := e.weight(at); !finite(w) {
-			return 0, fault.Invalid("NOT_FINITE", "edge %d (%d-%d) has weight %v; weights must be finite numbers", first+at, source, target, w)
+			return 0, fault.Invalid("NOT_FINITE", "edge %d (%d-%d) has weight %v; weights must be finite numbers",
+				first+at, source, target, w)
 		}
 		low, high := min(source, target), max(source, target)
 		if low < 0 || n > 0 && int(high) >= n {
-			return 0, fault.Invalid("INDEX_OUT_OF_RANGE", "edge %d (%d-%d) names a vertex outside 0..%d", first+at, low, high, n-1)
+			return 0, fault.Invalid("INDEX_OUT_OF_RANGE", "edge %d (%d-%d) names a vertex outside 0..%d", first+at,
+				low, high, n-1)
 		}
 		largest = max(largest, high)
 	}

@@ -41,7 +41,8 @@ func sortedGraph(n int, edges []Edge) *Graph {
 		}
 		slices.Sort(columns)
 		for _, c := range columns {
-			g.Column, g.Weight = append(g.Column, c), append(g.Weight, row[c])
+			g.Column = append(g.Column, c)
+			g.Weight = append(g.Weight, row[c])
 		}
 		g.RowStart = append(g.RowStart, int64(len(g.Column)))
 	}
@@ -64,9 +65,11 @@ func randomEdges(rng *rand.Rand, n, count int, weighted bool) []Edge {
 func TestGraphsAreThoseOfSortedEdges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for round := range 200 {
-		n, count := 1+rng.IntN(40), rng.IntN(300)
+		n := 1 + rng.IntN(40)
+		count := rng.IntN(300)
 		if round%100 == 99 {
-			n, count = 1+rng.IntN(20_000), 150_000 // enough for several threads
+			n = 1 + rng.IntN(20_000)
+			count = 150_000 // enough for several threads
 		}
 		edges := randomEdges(rng, n, count, round%2 == 0)
 		var lists []Edges
@@ -78,7 +81,8 @@ func TestGraphsAreThoseOfSortedEdges(t *testing.T) {
 					list[at].Weight = 1
 				}
 			}
-			lists, rest = append(lists, EdgesOf(list)), rest[size:]
+			lists = append(lists, EdgesOf(list))
+			rest = rest[size:]
 		}
 		want := sortedGraph(n, edges)
 		got, err := GraphOf(n, lists)
@@ -103,11 +107,15 @@ func TestFaultsOfEdges(t *testing.T) {
 		lists []Edges
 		says  string
 	}{
-		{0, []Edges{good, list(Edge{0, 1, 1}, Edge{2, 1, math.NaN()}), list(Edge{-1, 0, 1})}, "edge 3 (2-1) has weight NaN; weights must be finite numbers"},
+		{0, []Edges{good, list(Edge{0, 1, 1}, Edge{2, 1, math.NaN()}), list(Edge{-1, 0, 1})},
+			"edge 3 (2-1) has weight NaN; weights must be finite numbers"},
 		{2, []Edges{good}, "edge 1 (1-2) names a vertex outside 0..1"},
 		{5, []Edges{good, list(Edge{3, -2, 1})}, "edge 2 (-2-3) names a vertex outside 0..4"},
-		{0, []Edges{good, list(Edge{1 << 22, 3, 1})}, "an edge names vertex 4194304, but the graph has only 3 edges; if this is intended, set the number of vertices"},
-		{0, []Edges{list(Edge{4, 3, 1e308}, Edge{1, 0, 1e308}), list(Edge{0, 1, 1e308}, Edge{3, 4, 1e308})}, "the weights of edge 0-1 add up to +Inf"},
+		{0, []Edges{good, list(Edge{1 << 22, 3, 1})},
+			"an edge names vertex 4194304, but the graph has only 3 edges; if this is intended, set the number " +
+				"of vertices"},
+		{0, []Edges{list(Edge{4, 3, 1e308}, Edge{1, 0, 1e308}), list(Edge{0, 1, 1e308}, Edge{3, 4, 1e308})},
+			"the weights of edge 0-1 add up to +Inf"},
 		{0, []Edges{{}}, "the graph has no edges and no vertices"},
 	} {
 		if _, err := GraphOf(c.n, c.lists); err == nil || err.Error() != c.says {

@@ -44,7 +44,8 @@ func (p Part) Spans() []Span {
 
 // Read reads the rows. open returns a reader of the canonical bytes of all points that starts at an offset.
 func (p Part) Read(open func(offset int64) io.Reader) (Dataset, error) {
-	spans, rows := p.Spans(), p.To-p.From
+	spans := p.Spans()
+	rows := p.To - p.From
 	if p.Entries == nil {
 		values, err := readSpan(spans[0], open, 8, getFloats)
 		if err != nil {

@@ -37,7 +37,8 @@ func randomPart(t *rapid.T, random *rand.Rand, n, d int) (all Dataset, part Part
 		p.RowStart = append(p.RowStart, int64(len(p.Column)))
 	}
 	part.Entries = &Entries{p.RowStart[from], p.RowStart[to], int64(len(p.Column))}
-	rows := &SparsePoints{N: to - from, D: d, Column: p.Column[part.Entries.From:part.Entries.To], Value: p.Value[part.Entries.From:part.Entries.To]}
+	rows := &SparsePoints{N: to - from, D: d, Column: p.Column[part.Entries.From:part.Entries.To],
+		Value: p.Value[part.Entries.From:part.Entries.To]}
 	for _, start := range p.RowStart[from : to+1] {
 		rows.RowStart = append(rows.RowStart, start-part.Entries.From)
 	}
@@ -48,7 +49,8 @@ func randomPart(t *rapid.T, random *rand.Rand, n, d int) (all Dataset, part Part
 func TestPartsAreReadFromTheirSpans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		all, part, want := randomPart(t, random, rapid.IntRange(1, 300).Draw(t, "n"), rapid.IntRange(1, 20).Draw(t, "d"))
+		all, part, want := randomPart(t, random, rapid.IntRange(1, 300).Draw(t, "n"),
+			rapid.IntRange(1, 20).Draw(t, "d"))
 		encoded, err := Marshal(all)
 		if err != nil {
 			t.Fatal(err)

@@ -45,7 +45,8 @@ func NewPoints(n, d int, values []float64) (*Points, error) {
 		return nil, err
 	}
 	if len(values) != n*d {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the data set has %d values; %d rows of %d columns need %d", len(values), n, d, n*d)
+		return nil, fault.Invalid("SIZE_MISMATCH", "the data set has %d values; %d rows of %d columns need %d",
+			len(values), n, d, n*d)
 	}
 	if err := checkFinite(values, 0, d); err != nil {
 		return nil, err
@@ -70,7 +71,8 @@ func MakePoints(ctx context.Context, n, d int, fill func(from, to int, values []
 	for at := range made {
 		made[at] = make(chan struct{})
 	}
-	failed, hashed := make(chan struct{}), make(chan string, 1)
+	failed := make(chan struct{})
+	hashed := make(chan string, 1)
 	rowsOf := func(at int) (from, to int) { return at * rows, min((at+1)*rows, n) }
 	go func() {
 		hash := sha256.New()
@@ -124,7 +126,8 @@ func (p *Points) known() string {
 // checkCounts checks the numbers of rows and columns of dense or sparse points.
 func checkCounts(n, d int) error {
 	if n < 1 || d < 1 {
-		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", n, d)
+		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed",
+			n, d)
 	}
 	if n > MaxRows {
 		return fault.Invalid("TOO_MANY_ROWS", "the data set has %d rows; at most %d are supported", n, MaxRows)

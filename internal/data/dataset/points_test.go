@@ -47,7 +47,9 @@ func TestMakePoints(t *testing.T) {
 		t.Error(err)
 	}
 	failed := errors.New("broken")
-	if _, err := MakePoints(t.Context(), n, d, func(int, int, []float64) error { return failed }); !errors.Is(err, failed) {
+	if _, err := MakePoints(t.Context(), n, d, func(int, int, []float64) error {
+		return failed
+	}); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 	if _, err := MakePoints(t.Context(), 0, d, fill); !fault.Is(err, "EMPTY_DATA") {

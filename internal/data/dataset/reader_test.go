@@ -11,7 +11,8 @@ import (
 // What is read from any offset is what Encode writes there.
 func TestReader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, d := rapid.IntRange(1, 3000).Draw(t, "n"), rapid.IntRange(1, 5).Draw(t, "d")
+		n := rapid.IntRange(1, 3000).Draw(t, "n")
+		d := rapid.IntRange(1, 5).Draw(t, "d")
 		values := make([]float64, n*d)
 		edges := make([]Edge, 0, n)
 		for at := range values {

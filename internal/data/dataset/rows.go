@@ -85,7 +85,8 @@ func (r *graphBuilder) fill(lists []Edges) error {
 		}
 	}
 	r.first[r.buckets] = total
-	r.row, r.column = make([]int32, total), make([]int32, total)
+	r.row = make([]int32, total)
+	r.column = make([]int32, total)
 	if slices.ContainsFunc(lists, func(e Edges) bool { return e.Weight != nil }) {
 		r.weight = make([]float64, total)
 	}
@@ -100,7 +101,8 @@ func (r *graphBuilder) fill(lists []Edges) error {
 		for _, e := range shares[share] {
 			for at, source := range e.Source {
 				target := e.Target[at]
-				place, mirror := put(source, target), -1
+				place := put(source, target)
+				mirror := -1
 				if source != target {
 					mirror = put(target, source)
 				}
@@ -172,7 +174,8 @@ func (r *graphBuilder) finish(b int) error {
 		r.start[low+i+1], begin = int64(place-before), end
 		for at := before + 1; r.weight != nil && at <= place; at++ {
 			if !finite(r.weight[at]) {
-				return fault.Invalid("NOT_FINITE", "the weights of edge %d-%d add up to %v", low+i, r.column[at], r.weight[at])
+				return fault.Invalid("NOT_FINITE", "the weights of edge %d-%d add up to %v", low+i, r.column[at],
+					r.weight[at])
 			}
 		}
 	}
@@ -219,7 +222,8 @@ func (w *bucketRows) sortRow(from, to int, weighted bool) {
 		return
 	}
 	weights := w.weight[from:to]
-	w.keys, w.sorted = w.keys[:0], append(w.sorted[:0], weights...)
+	w.keys = w.keys[:0]
+	w.sorted = append(w.sorted[:0], weights...)
 	for at, c := range columns {
 		w.keys = append(w.keys, uint64(c)<<32|uint64(at)) // distinct, so that any sort is stable
 	}
@@ -262,7 +266,8 @@ func (r *graphBuilder) graph() (*Graph, error) {
 		g.Weight = make([]float64, r.start[r.n])
 	}
 	err := r.each(r.buckets, func(b int) error {
-		from, to := r.start[b<<r.shift], r.start[min(r.n, (b+1)<<r.shift)]
+		from := r.start[b<<r.shift]
+		to := r.start[min(r.n, (b+1)<<r.shift)]
 		place := r.first[b]
 		if repeated {
 			copy(g.Column[from:to], r.column[place:])

@@ -29,13 +29,15 @@ func TestUnitsByTheirDefinition(t *testing.T) {
 			rt.Fatalf("minmax: %v of %v", u, column)
 		}
 		scaled := inside(rt, u, points)
-		if low, high := scaled.Row(slices.Index(column, slices.Min(column)))[0], scaled.Row(slices.Index(column, slices.Max(column)))[0]; low != 0 || high != 1 && width > 0 {
+		if low, high := scaled.Row(slices.Index(column, slices.Min(column)))[0],
+			scaled.Row(slices.Index(column, slices.Max(column)))[0]; low != 0 || high != 1 && width > 0 {
 			rt.Fatalf("minmax spans %v to %v", low, high)
 		}
 
 		u = UnitsBy(Robust, points)
 		between := naiveQuantile(column, 3) - naiveQuantile(column, 1)
-		if u.Rule != Robust || !near(u.Center[0], naiveQuantile(column, 2), 1e-15) || between > 1e-9 && !near(u.Scale[0], between, 1e-12) {
+		if u.Rule != Robust || !near(u.Center[0], naiveQuantile(column, 2), 1e-15) ||
+			between > 1e-9 && !near(u.Scale[0], between, 1e-12) {
 			rt.Fatalf("robust: %v of %v; want %v, %v", u, column, naiveQuantile(column, 2), between)
 		}
 		inside(rt, u, points)

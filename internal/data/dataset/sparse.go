@@ -61,7 +61,8 @@ func NewSparsePoints(n, d int, rowStart []int64, column []int32, value []float64
 		return nil, err
 	}
 	if d > MaxColumns {
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the data set has %d columns; at most %d are supported", d, MaxColumns)
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the data set has %d columns; at most %d are supported",
+			d, MaxColumns)
 	}
 	p := &SparsePoints{N: n, D: d, RowStart: rowStart, Column: column, Value: value}
 	if err := p.checkShape(); err != nil {
@@ -79,7 +80,9 @@ func NewSparsePoints(n, d int, rowStart []int64, column []int32, value []float64
 // checkShape verifies that the rows follow one another and cover all entries.
 func (p *SparsePoints) checkShape() error {
 	if len(p.RowStart) != p.N+1 || len(p.Column) != len(p.Value) {
-		return fault.Invalid("SIZE_MISMATCH", "the data set has %d row starts, %d columns and %d values; %d rows need %d starts, and every value needs a column",
+		return fault.Invalid("SIZE_MISMATCH",
+			"the data set has %d row starts, %d columns and %d values; %d rows need %d starts, and every value "+
+				"needs a column",
 			len(p.RowStart), len(p.Column), len(p.Value), p.N, p.N+1)
 	}
 	if p.RowStart[0] != 0 || p.RowStart[p.N] != int64(len(p.Column)) {
@@ -88,7 +91,9 @@ func (p *SparsePoints) checkShape() error {
 	}
 	for i := range p.N {
 		if p.RowStart[i] > p.RowStart[i+1] {
-			return fault.Invalid("BAD_ROW_STARTS", "row %d starts at entry %d, after the row that follows it (entry %d)", i, p.RowStart[i], p.RowStart[i+1])
+			return fault.Invalid("BAD_ROW_STARTS",
+				"row %d starts at entry %d, after the row that follows it (entry %d)", i, p.RowStart[i],
+				p.RowStart[i+1])
 		}
 	}
 	return nil
@@ -103,7 +108,8 @@ func (p *SparsePoints) checkRow(i int) error {
 		case c < 0 || int(c) >= p.D:
 			return fault.InRow(i, "INDEX_OUT_OF_RANGE", " has an entry in column %d, outside 0..%d", c, p.D-1)
 		case c <= previous:
-			return fault.InRow(i, "COLUMNS_OUT_OF_ORDER", " has column %d after column %d; columns must ascend, each at most once", c, previous)
+			return fault.InRow(i, "COLUMNS_OUT_OF_ORDER",
+				" has column %d after column %d; columns must ascend, each at most once", c, previous)
 		case !finite(values[at]):
 			return fault.InCell(i, int(c), "NOT_FINITE", " is %v; every value must be a finite number", values[at])
 		}

@@ -17,17 +17,21 @@ import (
 // randomSparse draws a small dense table, about half of it zeros, and the same table as sparse points,
 // made from entries some of which are 0.
 func randomSparse(t *rapid.T) (*SparsePoints, [][]float64) {
-	n, d := rapid.IntRange(1, 8).Draw(t, "rows"), rapid.IntRange(1, 8).Draw(t, "columns")
+	n := rapid.IntRange(1, 8).Draw(t, "rows")
+	d := rapid.IntRange(1, 8).Draw(t, "columns")
 	value := rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 5e-324}))
 	dense := make([][]float64, n)
-	starts, columns, values := []int64{0}, []int32{}, []float64{}
+	starts := []int64{0}
+	columns := []int32{}
+	values := []float64{}
 	for i := range dense {
 		dense[i] = make([]float64, d)
 		for c := range d {
 			if rapid.Bool().Draw(t, "stored") {
 				v := value.Draw(t, "value")
 				dense[i][c] = v
-				columns, values = append(columns, int32(c)), append(values, v)
+				columns = append(columns, int32(c))
+				values = append(values, v)
 			}
 		}
 		starts = append(starts, int64(len(columns)))
@@ -89,25 +93,29 @@ func TestInvalidSparsePoints(t *testing.T) {
 		reason  string
 		says    string
 	}{
-		"no rows":          {0, 3, []int64{0}, nil, nil, "EMPTY_DATA", "0 rows"},
-		"no columns":       {1, 0, []int64{0, 0}, nil, nil, "EMPTY_DATA", "0 columns"},
-		"many rows":        {MaxRows + 1, 1, nil, nil, nil, "TOO_MANY_ROWS", "2147483648"},
-		"many columns":     {1, MaxColumns + 1, []int64{0, 0}, nil, nil, "TOO_MANY_COLUMNS", "2147483648"},
-		"too few starts":   {2, 3, []int64{0, 0}, nil, nil, "SIZE_MISMATCH", "2 row starts"},
-		"value missing":    {1, 3, []int64{0, 1}, []int32{0}, nil, "SIZE_MISMATCH", "0 values"},
-		"late start":       {1, 3, []int64{1, 1}, []int32{0}, []float64{1}, "BAD_ROW_STARTS", "1 to 1"},
-		"early end":        {1, 3, []int64{0, 0}, []int32{0}, []float64{1}, "BAD_ROW_STARTS", "1 entries"},
-		"starts fall":      {2, 3, []int64{0, 5, 1}, []int32{0}, []float64{1}, "BAD_ROW_STARTS", "row 1"},
-		"negative start":   {2, 3, []int64{0, -5, 1}, []int32{0}, []float64{1}, "BAD_ROW_STARTS", "row 0"},
-		"column outside":   {1, 3, []int64{0, 1}, []int32{3}, []float64{1}, "INDEX_OUT_OF_RANGE", "0..2"},
-		"negative column":  {1, 3, []int64{0, 1}, []int32{-1}, []float64{1}, "INDEX_OUT_OF_RANGE", "column -1"},
-		"repeated column":  {2, 3, []int64{0, 0, 2}, []int32{1, 1}, []float64{1, 1}, "COLUMNS_OUT_OF_ORDER", "row 1 has column 1 after column 1"},
-		"falling columns":  {1, 3, []int64{0, 2}, []int32{2, 1}, []float64{1, 1}, "COLUMNS_OUT_OF_ORDER", "column 1 after column 2"},
-		"not a number":     {1, 3, []int64{0, 1}, []int32{2}, []float64{math.NaN()}, "NOT_FINITE", "row 0, column 2"},
-		"infinite, row 1":  {2, 3, []int64{0, 0, 1}, []int32{2}, []float64{math.Inf(-1)}, "NOT_FINITE", "row 1, column 2"},
+		"no rows":         {0, 3, []int64{0}, nil, nil, "EMPTY_DATA", "0 rows"},
+		"no columns":      {1, 0, []int64{0, 0}, nil, nil, "EMPTY_DATA", "0 columns"},
+		"many rows":       {MaxRows + 1, 1, nil, nil, nil, "TOO_MANY_ROWS", "2147483648"},
+		"many columns":    {1, MaxColumns + 1, []int64{0, 0}, nil, nil, "TOO_MANY_COLUMNS", "2147483648"},
+		"too few starts":  {2, 3, []int64{0, 0}, nil, nil, "SIZE_MISMATCH", "2 row starts"},
+		"value missing":   {1, 3, []int64{0, 1}, []int32{0}, nil, "SIZE_MISMATCH", "0 values"},
+		"late start":      {1, 3, []int64{1, 1}, []int32{0}, []float64{1}, "BAD_ROW_STARTS", "1 to 1"},
+		"early end":       {1, 3, []int64{0, 0}, []int32{0}, []float64{1}, "BAD_ROW_STARTS", "1 entries"},
+		"starts fall":     {2, 3, []int64{0, 5, 1}, []int32{0}, []float64{1}, "BAD_ROW_STARTS", "row 1"},
+		"negative start":  {2, 3, []int64{0, -5, 1}, []int32{0}, []float64{1}, "BAD_ROW_STARTS", "row 0"},
+		"column outside":  {1, 3, []int64{0, 1}, []int32{3}, []float64{1}, "INDEX_OUT_OF_RANGE", "0..2"},
+		"negative column": {1, 3, []int64{0, 1}, []int32{-1}, []float64{1}, "INDEX_OUT_OF_RANGE", "column -1"},
+		"repeated column": {2, 3, []int64{0, 0, 2}, []int32{1, 1}, []float64{1, 1}, "COLUMNS_OUT_OF_ORDER",
+			"row 1 has column 1 after column 1"},
+		"falling columns": {1, 3, []int64{0, 2}, []int32{2, 1}, []float64{1, 1}, "COLUMNS_OUT_OF_ORDER",
+			"column 1 after column 2"},
+		"not a number": {1, 3, []int64{0, 1}, []int32{2}, []float64{math.NaN()}, "NOT_FINITE", "row 0, column 2"},
+		"infinite, row 1": {2, 3, []int64{0, 0, 1}, []int32{2}, []float64{math.Inf(-1)}, "NOT_FINITE",
+			"row 1, column 2"},
 		"zero out of line": {1, 3, []int64{0, 2}, []int32{2, 1}, []float64{0, 0}, "COLUMNS_OUT_OF_ORDER", ""},
 	} {
-		if _, err := NewSparsePoints(c.n, c.d, c.starts, c.columns, c.values); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		if _, err := NewSparsePoints(c.n, c.d, c.starts, c.columns, c.values); !fault.Is(err, c.reason) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -151,9 +159,12 @@ func TestDecodeRefusesInvalidSparsePoints(t *testing.T) {
 // Bytes and memory must grow with the entries, not with the number of features.
 func TestManyFeaturesCostNoMemory(t *testing.T) {
 	const n, d, each = 20_000, 60_000, 100
-	starts, columns, values := make([]int64, n+1), make([]int32, n*each), make([]float64, n*each)
+	starts := make([]int64, n+1)
+	columns := make([]int32, n*each)
+	values := make([]float64, n*each)
 	for at := range columns {
-		columns[at], values[at] = int32(at%each*(d/each)+at/each%(d/each)), float64(at+1)
+		columns[at] = int32(at%each*(d/each) + at/each%(d/each))
+		values[at] = float64(at + 1)
 	}
 	for i := range starts {
 		starts[i] = int64(i * each)
@@ -163,7 +174,8 @@ func TestManyFeaturesCostNoMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw, err := Marshal(p)
-	if want := int64(headerSize + 8*(n+1) + 12*n*each); err != nil || int64(len(raw)) != want || EncodedSize(p) != want {
+	if want := int64(headerSize + 8*(n+1) + 12*n*each); err != nil || int64(len(raw)) != want ||
+		EncodedSize(p) != want {
 		t.Fatalf("%d bytes, want %d, %v", len(raw), want, err)
 	}
 	var before, after runtime.MemStats

@@ -26,7 +26,9 @@ func (s *Spread) take(p *Points, from, to int) {
 	// A quarter of a value is exact, and the difference of two quarters does not overflow.
 	const quarter = 0.25
 	mean, squares := s.Mean[from:to], s.Deviation[from:to]
-	least, most, unit := make([]float64, to-from), make([]float64, to-from), make([]float64, to-from)
+	least := make([]float64, to-from)
+	most := make([]float64, to-from)
+	unit := make([]float64, to-from)
 	for f, v := range p.Values[from:to] {
 		least[f], most[f] = v, v
 	}
@@ -190,6 +192,7 @@ func spansOf(widths []float64) Spans {
 	}
 	widest := elementary.Log(widths[s.Wide])
 	s.Ratio = elementary.Exp(widest - elementary.Log(widths[s.Narrow]))
-	s.SameUnit = widest-mean < elementary.Log(wideSpan) && math.Sqrt(squares/float64(len(logs))) < elementary.Log(apartSpans)
+	s.SameUnit = widest-mean < elementary.Log(wideSpan) &&
+		math.Sqrt(squares/float64(len(logs))) < elementary.Log(apartSpans)
 	return s
 }

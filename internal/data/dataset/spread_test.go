@@ -34,7 +34,8 @@ func TestSpreadHasTheseBits(t *testing.T) {
 			}
 			want := min(4*(math.Sqrt(squares/float64(n))/unit), math.MaxFloat64)
 			if got.Mean[f] != 4*mean || got.Deviation[f] != want {
-				t.Errorf("%d x %d, column %d: %v, %v; want %v, %v", n, d, f, got.Mean[f], got.Deviation[f], 4*mean, want)
+				t.Errorf("%d x %d, column %d: %v, %v; want %v, %v", n, d, f, got.Mean[f], got.Deviation[f],
+					4*mean, want)
 			}
 		}
 	}
@@ -59,7 +60,8 @@ func TestEachColumnIsVisitedOnce(t *testing.T) {
 func TestSpansOfEqualQuantiles(t *testing.T) {
 	for n := 40; n < 120; n++ {
 		for tenths := 1; tenths < 60; tenths++ {
-			constant, nearly := make([]float64, 0, 2*n), make([]float64, 0, 2*n)
+			constant := make([]float64, 0, 2*n)
+			nearly := make([]float64, 0, 2*n)
 			for i := range n {
 				v := float64(tenths) / 10
 				constant = append(constant, float64(i), v)

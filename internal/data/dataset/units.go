@@ -17,11 +17,14 @@ type Units struct {
 // NewUnits checks units and keeps the slices.
 func NewUnits(center, scale []float64) (*Units, error) {
 	if len(center) != len(scale) {
-		return nil, fault.Invalid("BAD_UNITS", "the units have %d centers and %d scales; every column needs one of each", len(center), len(scale))
+		return nil, fault.Invalid("BAD_UNITS",
+			"the units have %d centers and %d scales; every column needs one of each", len(center), len(scale))
 	}
 	for f := range center {
 		if !finite(center[f]) || !finite(scale[f]) || scale[f] <= 0 {
-			return nil, fault.Invalid("BAD_UNITS", "column %d has the center %v and the scale %v; both must be finite, and the scale above 0", f, center[f], scale[f])
+			return nil, fault.Invalid("BAD_UNITS",
+				"column %d has the center %v and the scale %v; both must be finite, and the scale above 0", f,
+				center[f], scale[f])
 		}
 	}
 	return &Units{Center: center, Scale: scale}, nil
@@ -35,7 +38,8 @@ func (u *Units) Apply(d Dataset) (Dataset, error) {
 	}
 	points, dense := d.(*Points)
 	if !dense {
-		return nil, fault.Invalid("UNSUPPORTED_DATA", "only dense points have columns to scale; this data set is a different kind of data (%v)", d.Kind())
+		return nil, fault.Invalid("UNSUPPORTED_DATA",
+			"only dense points have columns to scale; this data set is a different kind of data (%v)", d.Kind())
 	}
 	return u.ApplyToRows(points, 0)
 }
@@ -46,7 +50,8 @@ func (u *Units) ApplyToRows(points *Points, first int) (*Points, error) {
 		return points, nil
 	}
 	if len(u.Center) != points.D || len(u.Scale) != points.D {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but their units are for %d", points.D, len(u.Center))
+		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but their units are for %d", points.D,
+			len(u.Center))
 	}
 	values := make([]float64, len(points.Values))
 	for i := range points.N {
@@ -54,7 +59,8 @@ func (u *Units) ApplyToRows(points *Points, first int) (*Points, error) {
 		for f, v := range points.Row(i) {
 			row[f] = (v - u.Center[f]) / u.Scale[f]
 			if !finite(row[f]) {
-				return nil, fault.InRow(first+i, "BAD_UNITS", " has the value %v in column %d, which becomes %v when it is scaled", v, f, row[f])
+				return nil, fault.InRow(first+i, "BAD_UNITS",
+					" has the value %v in column %d, which becomes %v when it is scaled", v, f, row[f])
 			}
 		}
 	}
@@ -146,7 +152,8 @@ func robustUnits(p *Points) *Units {
 func quantile(sorted []float64, share float64) float64 {
 	at := float64(share * float64(len(sorted)-1))
 	below := math.Floor(at)
-	low, high := sorted[int(below)], sorted[int(math.Ceil(at))]
+	low := sorted[int(below)]
+	high := sorted[int(math.Ceil(at))]
 	if low == high {
 		return low // the sum below may be rounded to another number
 	}

@@ -71,7 +71,8 @@ func TestSpreadOfExtremeValues(t *testing.T) {
 		{[]float64{1e15, 1e15 + 1, 1e15 + 2, 1e15 + 3}, 1e15 + 1.5, math.Sqrt(1.25)},
 	} {
 		s := ColumnSpread(columns(t, c.column))
-		if math.Abs(s.Mean[0]/max(c.mean, 1e-300)-c.mean/max(c.mean, 1e-300)) > 1e-14 || math.Abs(s.Deviation[0]-c.deviation) > 1e-14*c.deviation {
+		if math.Abs(s.Mean[0]/max(c.mean, 1e-300)-c.mean/max(c.mean, 1e-300)) > 1e-14 ||
+			math.Abs(s.Deviation[0]-c.deviation) > 1e-14*c.deviation {
 			t.Errorf("%v: mean %v, deviation %v; want %v, %v", c.column, s.Mean[0], s.Deviation[0], c.mean, c.deviation)
 		}
 	}
@@ -148,16 +149,19 @@ func TestUnitsThatDoNotFit(t *testing.T) {
 		reason string
 		says   string
 	}{
-		{Units{Center: []float64{0}, Scale: []float64{1}}, points, "SIZE_MISMATCH", "2 columns, but their units are for 1"},
+		{Units{Center: []float64{0}, Scale: []float64{1}}, points, "SIZE_MISMATCH",
+			"2 columns, but their units are for 1"},
 		{Units{Center: []float64{0, 0}, Scale: []float64{1, 1}}, sparse, "UNSUPPORTED_DATA", "sparse points"},
-		{Units{Center: []float64{0, 0}, Scale: []float64{1, 1e-308}}, columns(t, []float64{0}, []float64{1e10}), "BAD_UNITS", "column 1"},
+		{Units{Center: []float64{0, 0}, Scale: []float64{1, 1e-308}}, columns(t, []float64{0}, []float64{1e10}),
+			"BAD_UNITS", "column 1"},
 	} {
 		if _, err := c.units.Apply(c.data); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v", c.units, err)
 		}
 	}
 	for _, bad := range []Units{
-		{Center: []float64{0}}, {Center: []float64{0}, Scale: []float64{0}}, {Center: []float64{0}, Scale: []float64{-1}},
+		{Center: []float64{0}}, {Center: []float64{0}, Scale: []float64{0}},
+		{Center: []float64{0}, Scale: []float64{-1}},
 		{Center: []float64{math.NaN()}, Scale: []float64{1}}, {Center: []float64{0}, Scale: []float64{math.Inf(1)}},
 	} {
 		if _, err := NewUnits(bad.Center, bad.Scale); !fault.Is(err, "BAD_UNITS") {

@@ -44,10 +44,12 @@ func TestWordsWeighAsNumbers(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		spread, variance := ColumnSpread(scaled.(*Points)), 0.0
+		spread := ColumnSpread(scaled.(*Points))
+		variance := 0.0
 		for _, f := range []int{0, 5} {
 			if u.Center[f] != plain.Center[f] || u.Scale[f] != plain.Scale[f] {
-				rt.Fatalf("column %d is %v, %v; without words %v, %v", f, u.Center[f], u.Scale[f], plain.Center[f], plain.Scale[f])
+				rt.Fatalf("column %d is %v, %v; without words %v, %v", f, u.Center[f], u.Scale[f], plain.Center[f],
+					plain.Scale[f])
 			}
 			variance += spread.Deviation[f] * spread.Deviation[f] / 2
 		}
@@ -55,7 +57,8 @@ func TestWordsWeighAsNumbers(t *testing.T) {
 			variance = 0.7413 * 0.7413
 		}
 		three, two := 2/(u.Scale[1]*u.Scale[1]), 1/(u.Scale[4]*u.Scale[4])
-		if math.Abs(three/variance-2) > 1e-9 || math.Abs(two/variance-2) > 1e-9 || u.Scale[1] != u.Scale[2] || u.Scale[1] != u.Scale[3] {
+		if math.Abs(three/variance-2) > 1e-9 || math.Abs(two/variance-2) > 1e-9 || u.Scale[1] != u.Scale[2] ||
+			u.Scale[1] != u.Scale[3] {
 			rt.Fatalf("words are %v and %v apart, numbers vary by %v", three, two, variance)
 		}
 	})
@@ -74,7 +77,8 @@ func TestUnitsOfWordsAlone(t *testing.T) {
 		p := columns(t, c.columns...)
 		p.Categorical = []Categorical{{0, 2}}
 		u := UnitsBy(Raw, p)
-		if _, err := u.Apply(p); err != nil || c.want > 0 && u.Scale[0] != c.want || c.want == 0 && u.Scale[0] > 1e-300 {
+		if _, err := u.Apply(p); err != nil || c.want > 0 && u.Scale[0] != c.want ||
+			c.want == 0 && u.Scale[0] > 1e-300 {
 			t.Errorf("%s: %v, %v", name, u, err)
 		}
 	}
@@ -105,18 +109,20 @@ func TestSpans(t *testing.T) {
 		alike        bool
 		narrow, wide int
 	}{
-		"one unit":                       {table(200, 5, 2, 9, 1), true, 3, 2},
-		"years and a share":              {table(200, 60, 1), false, 1, 0},
-		"a small one among three":        {table(200, 1000, 1, 1500, 900), false, 1, 2},
-		"a large one among three":        {table(200, 1, 1, 50, 1), false, -1, 2},
-		"one of twenty counts little":    {table(200, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9), true, 0, -1},
-		"an extreme value":               {outlier, true, 1, 2},
-		"mostly the same":                {sparse, true, -1, 1},
-		"words are no numbers":           {words, true, 2, 0},
-		"many rows":                      {table(30_000, 1, 3000), false, 0, 1},
-		"one column":                     {table(20, 7), true, 0, 0},
-		"nothing varies":                 {table(20, 0, 0), true, 0, 0},
-		"beyond what differences can be": {columns(t, []float64{-math.MaxFloat64, math.MaxFloat64}, []float64{0, 1e308}), true, 1, 0},
+		"one unit":                {table(200, 5, 2, 9, 1), true, 3, 2},
+		"years and a share":       {table(200, 60, 1), false, 1, 0},
+		"a small one among three": {table(200, 1000, 1, 1500, 900), false, 1, 2},
+		"a large one among three": {table(200, 1, 1, 50, 1), false, -1, 2},
+		"one of twenty counts little": {table(200, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9),
+			true, 0, -1},
+		"an extreme value":     {outlier, true, 1, 2},
+		"mostly the same":      {sparse, true, -1, 1},
+		"words are no numbers": {words, true, 2, 0},
+		"many rows":            {table(30_000, 1, 3000), false, 0, 1},
+		"one column":           {table(20, 7), true, 0, 0},
+		"nothing varies":       {table(20, 0, 0), true, 0, 0},
+		"beyond what differences can be": {columns(t, []float64{-math.MaxFloat64, math.MaxFloat64},
+			[]float64{0, 1e308}), true, 1, 0},
 	} {
 		s := ColumnSpans(c.points)
 		if s.SameUnit != c.alike || c.narrow >= 0 && s.Narrow != c.narrow || c.wide >= 0 && s.Wide != c.wide {

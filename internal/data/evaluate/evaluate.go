@@ -33,13 +33,15 @@ type Label interface{ ~int | ~int32 | ~int64 }
 // on is nil. It returns an error if the lengths differ, or on is empty, out of range or has duplicates.
 func Compare[P, T Label](predicted []P, truth []T, on []int32) (Scores, error) {
 	if len(predicted) != len(truth) {
-		return Scores{}, fault.Invalid("SIZE_MISMATCH", "there are %d predicted labels and %d true ones; give equally many", len(predicted), len(truth))
+		return Scores{}, fault.Invalid("SIZE_MISMATCH",
+			"there are %d predicted labels and %d true ones; give equally many", len(predicted), len(truth))
 	}
 	if on != nil {
 		if err := checkSubset(len(truth), on); err != nil {
 			return Scores{}, err
 		}
-		predicted, truth = choose.At(predicted, on), choose.At(truth, on)
+		predicted = choose.At(predicted, on)
+		truth = choose.At(truth, on)
 	}
 	if len(truth) == 0 {
 		return Scores{}, fault.Invalid("EMPTY_DATA", "there are no points to score; give at least one")
@@ -48,7 +50,8 @@ func Compare[P, T Label](predicted []P, truth []T, on []int32) (Scores, error) {
 	scores := Scores{MutualInformation: t.mutualInformation(), Purity: t.purity()}
 	scores.NMI = t.normalized(scores.MutualInformation)
 	inBoth, inPredicted, inTruth := t.pairs()
-	scores.ARI = AdjustedRand(inBoth, inTruth-inBoth, inPredicted-inBoth, pairsAmong(int64(t.total))-inTruth-inPredicted+inBoth)
+	scores.ARI = AdjustedRand(inBoth, inTruth-inBoth, inPredicted-inBoth,
+		pairsAmong(int64(t.total))-inTruth-inPredicted+inBoth)
 	scores.PairwisePrecision = ratio(inBoth, inPredicted)
 	scores.PairwiseRecall = ratio(inBoth, inTruth)
 	// The harmonic mean of B/P and B/T is 2 B / (P + T).
@@ -60,10 +63,12 @@ func checkSubset(n int, on []int32) error {
 	seen := make([]bool, n)
 	for at, i := range on {
 		if i < 0 || int(i) >= n {
-			return fault.Invalid("INDEX_OUT_OF_RANGE", "entry %d of the indices to score on is %d, outside 0..%d", at, i, n-1)
+			return fault.Invalid("INDEX_OUT_OF_RANGE", "entry %d of the indices to score on is %d, outside 0..%d",
+				at, i, n-1)
 		}
 		if seen[i] {
-			return fault.Invalid("DUPLICATE_INDEX", "point %d is listed twice among the indices to score on; list it once", i)
+			return fault.Invalid("DUPLICATE_INDEX",
+				"point %d is listed twice among the indices to score on; list it once", i)
 		}
 		seen[i] = true
 	}
@@ -75,7 +80,8 @@ func checkSubset(n int, on []int32) error {
 func (t *contingency) mutualInformation() float64 {
 	sum := 0.0
 	for _, c := range t.cells {
-		a, b := float64(t.predicted[c.predicted]), float64(t.truth[c.truth])
+		a := float64(t.predicted[c.predicted])
+		b := float64(t.truth[c.truth])
 		share := float64(c.count) / t.total
 		sum += float64(share * elementary.Log(float64(c.count)*t.total/(a*b)))
 	}
@@ -170,13 +176,15 @@ type cell struct {
 // tabulate counts the rows of every pair of labels that occurs, by sorting, so that memory does not grow with the
 // number of possible pairs.
 func tabulate[P, T Label](predicted []P, truth []T) *contingency {
-	rows, columns := Ranks(predicted), Ranks(truth)
+	rows := Ranks(predicted)
+	columns := Ranks(truth)
 	keys := make([]uint64, len(rows))
 	for i := range keys {
 		keys[i] = uint64(rows[i])<<32 | uint64(columns[i])
 	}
 	slices.Sort(keys)
-	t := &contingency{total: float64(len(keys)), predicted: make([]int64, slices.Max(rows)+1), truth: make([]int64, slices.Max(columns)+1)}
+	t := &contingency{total: float64(len(keys)), predicted: make([]int64, slices.Max(rows)+1),
+		truth: make([]int64, slices.Max(columns)+1)}
 	for at, key := range keys {
 		row, column := int32(key>>32), int32(key&0xFFFFFFFF)
 		if at == 0 || keys[at-1] != key {
@@ -216,7 +224,8 @@ func Silhouette(own int, sums []float64, sizes []int) float64 {
 	if sizes[own] < 2 {
 		return 0
 	}
-	inside, outside := sums[own]/float64(sizes[own]-1), math.Inf(1)
+	inside := sums[own] / float64(sizes[own]-1)
+	outside := math.Inf(1)
 	for cluster, size := range sizes {
 		if cluster != own && size > 0 {
 			outside = min(outside, sums[cluster]/float64(size))
@@ -255,7 +264,8 @@ func Match[Count int32 | int64](counts [][]Count) []int {
 				if done[cluster] {
 					continue
 				}
-				if c := -int64(counts[class[at]-1][cluster-1]) - ofClass[class[at]] - ofCluster[cluster]; c < cost[cluster] {
+				if c := -int64(counts[class[at]-1][cluster-1]) - ofClass[class[at]] -
+					ofCluster[cluster]; c < cost[cluster] {
 					cost[cluster], from[cluster] = c, at
 				}
 				if cost[cluster] < least {

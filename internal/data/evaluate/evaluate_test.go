@@ -38,12 +38,14 @@ func TestWorkedByHand(t *testing.T) {
 			// Pairs: 1 together in both, 1 in the prediction, 2 in the truth, 6 in all:
 			// ARI = (1 - 1*2/6) / (3/2 - 1/3) = 4/7.
 			"one class split", []int32{0, 0, 1, 2}, []int32{0, 0, 1, 1},
-			Scores{NMI: 0.8, MutualInformation: ln2, ARI: 4.0 / 7, PairwisePrecision: 1, PairwiseRecall: 0.5, PairwiseF: 2.0 / 3, Purity: 1},
+			Scores{NMI: 0.8, MutualInformation: ln2, ARI: 4.0 / 7, PairwisePrecision: 1, PairwiseRecall: 0.5,
+				PairwiseF: 2.0 / 3, Purity: 1},
 		},
 		{
 			// Independent labelings. Pairs: 0 in both, 2 in each of 6: ARI = -(2/3) / (2 - 2/3) = -1/2.
 			"independent", []int32{0, 1, 0, 1}, []int32{0, 0, 1, 1},
-			Scores{NMI: 0, MutualInformation: 0, ARI: -0.5, PairwisePrecision: 0, PairwiseRecall: 0, PairwiseF: 0, Purity: 0.5},
+			Scores{NMI: 0, MutualInformation: 0, ARI: -0.5, PairwisePrecision: 0, PairwiseRecall: 0, PairwiseF: 0,
+				Purity: 0.5},
 		},
 		{
 			// 17 points in three clusters of 5 x, 1 o | 1 x, 4 o, 1 d | 2 x, 3 d, a standard example:
@@ -51,16 +53,19 @@ func TestWorkedByHand(t *testing.T) {
 			"x, o and diamonds",
 			[]int32{1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3},
 			[]int32{7, 7, 7, 7, 7, 8, 7, 8, 8, 8, 8, 9, 7, 7, 9, 9, 9},
-			Scores{NMI: thirdExampleNMI(), MutualInformation: thirdExampleMI(), ARI: (20 - 40*44/136.0) / (42 - 40*44/136.0),
+			Scores{NMI: thirdExampleNMI(), MutualInformation: thirdExampleMI(),
+				ARI:               (20 - 40*44/136.0) / (42 - 40*44/136.0),
 				PairwisePrecision: 0.5, PairwiseRecall: 20.0 / 44, PairwiseF: 40.0 / 84, Purity: 12.0 / 17},
 		},
 		{
 			"one cluster against classes", []int32{3, 3, 3, 3}, []int32{0, 0, 1, 1},
-			Scores{NMI: 0, MutualInformation: 0, ARI: 0, PairwisePrecision: 1.0 / 3, PairwiseRecall: 1, PairwiseF: 0.5, Purity: 0.5},
+			Scores{NMI: 0, MutualInformation: 0, ARI: 0, PairwisePrecision: 1.0 / 3, PairwiseRecall: 1, PairwiseF: 0.5,
+				Purity: 0.5},
 		},
 		{
 			"singletons against classes", []int32{3, 2, 1, 0}, []int32{0, 0, 1, 1},
-			Scores{NMI: 2.0 / 3, MutualInformation: ln2, ARI: 0, PairwisePrecision: 1, PairwiseRecall: 0, PairwiseF: 0, Purity: 1},
+			Scores{NMI: 2.0 / 3, MutualInformation: ln2, ARI: 0, PairwisePrecision: 1, PairwiseRecall: 0,
+				PairwiseF: 0, Purity: 1},
 		},
 	} {
 		if got := compare(t, c.predicted, c.truth); !sameScores(got, c.want) {
@@ -88,7 +93,8 @@ func TestPerfectIsExactlyOne(t *testing.T) {
 	}
 	for _, truth := range cases {
 		got := compare(t, renamed(truth), truth)
-		if got.NMI != 1 || got.ARI != 1 || got.PairwisePrecision != 1 || got.PairwiseRecall != 1 || got.PairwiseF != 1 || got.Purity != 1 {
+		if got.NMI != 1 || got.ARI != 1 || got.PairwisePrecision != 1 || got.PairwiseRecall != 1 ||
+			got.PairwiseF != 1 || got.Purity != 1 {
 			t.Errorf("labels %v against themselves: %+v", truth, got)
 		}
 	}
@@ -98,7 +104,8 @@ func TestPropertiesOnRandomLabels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	for range 300 {
 		n := 1 + rng.IntN(40)
-		predicted, truth := randomLabels(rng, n, 1+rng.IntN(6)), randomLabels(rng, n, 1+rng.IntN(6))
+		predicted := randomLabels(rng, n, 1+rng.IntN(6))
+		truth := randomLabels(rng, n, 1+rng.IntN(6))
 		got := compare(t, predicted, truth)
 		if again := compare(t, predicted, truth); got != again {
 			t.Fatalf("not the same bits twice: %+v and %+v", got, again)
@@ -107,7 +114,8 @@ func TestPropertiesOnRandomLabels(t *testing.T) {
 			t.Fatalf("renaming labels changed %+v to %+v", got, other)
 		}
 		mirror := compare(t, truth, predicted)
-		if !near(got.NMI, mirror.NMI) || !near(got.ARI, mirror.ARI) || !near(got.MutualInformation, mirror.MutualInformation) ||
+		if !near(got.NMI, mirror.NMI) || !near(got.ARI, mirror.ARI) ||
+			!near(got.MutualInformation, mirror.MutualInformation) ||
 			got.PairwisePrecision != mirror.PairwiseRecall || got.PairwiseF != mirror.PairwiseF {
 			t.Fatalf("not symmetric: %+v and %+v", got, mirror)
 		}
@@ -142,7 +150,8 @@ func checkAgainstPairCounting(t *testing.T, predicted, truth []int32, got Scores
 		}
 		return a / b
 	}
-	precision, recall := ratioOrOne(both, inPredicted), ratioOrOne(both, inTruth)
+	precision := ratioOrOne(both, inPredicted)
+	recall := ratioOrOne(both, inTruth)
 	f := 0.0
 	if precision+recall > 0 {
 		f = 2 * precision * recall / (precision + recall)
@@ -152,8 +161,10 @@ func checkAgainstPairCounting(t *testing.T, predicted, truth []int32, got Scores
 	if all == 0 {
 		ari = 1
 	}
-	if !near(got.PairwisePrecision, precision) || !near(got.PairwiseRecall, recall) || !near(got.PairwiseF, f) || !near(got.ARI, ari) {
-		t.Fatalf("%v against %v: got %+v, pair counting says precision %v recall %v F %v ARI %v", predicted, truth, got, precision, recall, f, ari)
+	if !near(got.PairwisePrecision, precision) || !near(got.PairwiseRecall, recall) || !near(got.PairwiseF, f) ||
+		!near(got.ARI, ari) {
+		t.Fatalf("%v against %v: got %+v, pair counting says precision %v recall %v F %v ARI %v", predicted, truth, got,
+			precision, recall, f, ari)
 	}
 }
 
@@ -202,7 +213,8 @@ func TestJSONNames(t *testing.T) {
 func TestManyPoints(t *testing.T) {
 	// The counts of pairs pass 2^32 here; half of each class is mislabeled into the other.
 	const n = 200_000
-	predicted, truth := make([]int32, n), make([]int32, n)
+	predicted := make([]int32, n)
+	truth := make([]int32, n)
 	for i := range n {
 		predicted[i], truth[i] = int32(i%2), int32(i/2%2)
 	}

@@ -20,7 +20,8 @@ func ExampleCompare() {
 
 // Points that gave supervision are left out of the score.
 func ExampleCompare_subset() {
-	truth, predicted := []int{0, 0, 1, 1, 1}, []int{0, 0, 1, 1, 0}
+	truth := []int{0, 0, 1, 1, 1}
+	predicted := []int{0, 0, 1, 1, 0}
 	scores, err := evaluate.Compare(predicted, truth, []int32{0, 1, 2, 3})
 	fmt.Printf("F %.2f, %v\n", scores.PairwiseF, err)
 	// Output:

@@ -22,7 +22,8 @@ type Candidate struct {
 
 // Farther returns the farther of two candidates, or the lower point if they are equally far.
 func (c Candidate) Farther(other Candidate) Candidate {
-	if !other.Found || (c.Found && (c.Distance > other.Distance || (c.Distance == other.Distance && c.Point < other.Point))) {
+	if !other.Found ||
+		(c.Found && (c.Distance > other.Distance || (c.Distance == other.Distance && c.Point < other.Point))) {
 		return c
 	}
 	return other

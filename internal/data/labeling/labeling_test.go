@@ -10,7 +10,8 @@ import (
 // Moves lead from one labeling to another and back, lane by lane.
 func TestMovesLeadFromLabelsToLabels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := Shape{Points: rapid.IntRange(1, 20).Draw(t, "points"), Clusters: rapid.IntRange(1, 4).Draw(t, "k"), Lanes: rapid.IntRange(1, 3).Draw(t, "lanes")}
+		s := Shape{Points: rapid.IntRange(1, 20).Draw(t, "points"), Clusters: rapid.IntRange(1, 4).Draw(t, "k"),
+			Lanes: rapid.IntRange(1, 3).Draw(t, "lanes")}
 		draw := func(lane int) int32 {
 			c := rapid.IntRange(-1, s.Clusters-1).Draw(t, "label")
 			if c < 0 {
@@ -22,8 +23,10 @@ func TestMovesLeadFromLabelsToLabels(t *testing.T) {
 		var moves []Move
 		for lane := range s.Lanes {
 			for i := range s.Points {
-				from, to := draw(lane), draw(lane)
-				before, after = append(before, from), append(after, to)
+				from := draw(lane)
+				to := draw(lane)
+				before = append(before, from)
+				after = append(after, to)
 				if from != to {
 					moves = append(moves, Move{Point: int32(i), From: from, To: to})
 				}
@@ -81,9 +84,12 @@ func TestBadMovesAreRefused(t *testing.T) {
 }
 
 func TestFartherPrefersTheLowerPoint(t *testing.T) {
-	near, low, high := Candidate{Found: true, Point: 1, Distance: 1}, Candidate{Found: true, Point: 2, Distance: 3}, Candidate{Found: true, Point: 5, Distance: 3}
+	near := Candidate{Found: true, Point: 1, Distance: 1}
+	low := Candidate{Found: true, Point: 2, Distance: 3}
+	high := Candidate{Found: true, Point: 5, Distance: 3}
 	for _, c := range []struct{ a, b, want Candidate }{
-		{Candidate{}, near, near}, {near, Candidate{}, near}, {near, high, high}, {low, high, low}, {Candidate{}, Candidate{}, Candidate{}},
+		{Candidate{}, near, near}, {near, Candidate{}, near}, {near, high, high}, {low, high, low},
+		{Candidate{}, Candidate{}, Candidate{}},
 	} {
 		if c.a.Farther(c.b) != c.want || c.b.Farther(c.a) != c.want {
 			t.Errorf("of %v and %v the farther is %v and %v", c.a, c.b, c.a.Farther(c.b), c.b.Farther(c.a))

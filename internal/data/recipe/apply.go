@@ -21,7 +21,8 @@ func (r *Recipe) Apply(ctx context.Context, t *table.Table) (*Prepared, error) {
 	t = r.rename(t, prepared)
 	whole := t
 	if r.endsInTotals(t) {
-		t, prepared.Total = t.First(t.Rows()-1), true
+		t = t.First(t.Rows() - 1)
+		prepared.Total = true
 	}
 	sources, err := r.sources(ctx, t)
 	if err != nil {
@@ -48,7 +49,9 @@ func (r *Recipe) Apply(ctx context.Context, t *table.Table) (*Prepared, error) {
 	}
 	columns := len(prepared.Names)
 	if rows > 0 && columns > (1<<40)/rows {
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table would become %d rows of %d columns, which is too many; leave columns out with --ignore", rows, columns)
+		return nil, fault.Invalid("TOO_MANY_COLUMNS",
+			"the table would become %d rows of %d columns, which is too many; leave columns out with --ignore",
+			rows, columns)
 	}
 	similar, err := newSimilarity(sources)
 	if err != nil {
@@ -125,7 +128,8 @@ func (r *Recipe) sources(ctx context.Context, t *table.Table) ([]source, error) 
 			source.useCategories()
 		case feature.readsDates(raw) && source.column == raw:
 			_, row := momentOf(feature.Dates).convert(raw)
-			return nil, t.Fault(raw, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", raw.CellText(row))
+			return nil, t.Fault(raw, row, "NOT_A_NUMBER",
+				"%.40q is not a date in the format of the other cells; correct it or leave it empty", raw.CellText(row))
 		case source.column.Type == table.Text && empty < t.Rows():
 			if err := source.useTexts(t, r); err != nil {
 				return nil, err
@@ -137,7 +141,8 @@ func (r *Recipe) sources(ctx context.Context, t *table.Table) ([]source, error) 
 
 // useCategories prepares to look up the category of each cell.
 func (s *source) useCategories() {
-	s.category, s.unknown, s.one, s.spelled = make(map[string]int, len(s.Categories)), map[string]int{}, s.isSwitch(), s.spelling()
+	s.category, s.unknown, s.one, s.spelled = make(map[string]int, len(s.Categories)), map[string]int{}, s.isSwitch(),
+		s.spelling()
 	for number, category := range s.Categories {
 		s.category[s.spelled(category)] = number
 	}
@@ -148,9 +153,11 @@ func (s *source) useTexts(t *table.Table, r *Recipe) error {
 	c := s.column
 	found := findStrays(c, r.Decimals)
 	if r.Missing == Error || found.count > found.numbers || otherDecimals(c) >= 0 {
-		row, advice := noNumberAt(c), "correct it, or leave the cell empty if there is no value"
+		row := noNumberAt(c)
+		advice := "correct it, or leave the cell empty if there is no value"
 		if holds(c, isTruthValue) || holdsDates(c) || holdsTimes(c) {
-			advice = "if an earlier release made the model, from a Parquet or Arrow file, it read such columns as numbers: make the model again"
+			advice = "if an earlier release made the model, from a Parquet or Arrow file, it read such columns as " +
+				"numbers: make the model again"
 		}
 		return t.Fault(c, row, "NOT_A_NUMBER", "%.40q is not a number; %s", c.Texts[row], advice)
 	}
@@ -210,7 +217,8 @@ func (r *Recipe) missingColumn(t *table.Table, name string) error {
 	if similar := similarTo(name, names); similar != "" {
 		help = fmt.Sprintf("if it is %.60q, rename that", similar)
 	}
-	return fault.Invalid("UNKNOWN_COLUMN", "the table has no column %.60q, which the model needs; %s", name, help).With("column", name)
+	return fault.Invalid("UNKNOWN_COLUMN", "the table has no column %.60q, which the model needs; %s", name, help).With(
+		"column", name)
 }
 
 // noNumberAt returns the first row that is not a number, or the first row with a value if all values are numbers.
@@ -263,7 +271,8 @@ func blankRows(t *table.Table) []int32 {
 // leaveOut leaves out blank rows.
 func (p *Prepared) leaveOut(blank []int32, rows int) {
 	p.Blank = len(blank)
-	p.Notices = append(p.Notices, fmt.Sprintf("%s no cluster (label -1)", text.Count(p.Blank, "row has no values, so it gets", "rows have no values, so they get")))
+	p.Notices = append(p.Notices, fmt.Sprintf("%s no cluster (label -1)",
+		text.Count(p.Blank, "row has no values, so it gets", "rows have no values, so they get")))
 	p.Kept = slices.DeleteFunc(choose.All[int32](rows), func(row int32) bool {
 		_, isBlank := slices.BinarySearch(blank, row)
 		return isBlank
@@ -378,7 +387,8 @@ func (s *source) notices() []string {
 			example = value
 		}
 	}
-	return []string{fmt.Sprintf("column %q: %s a value that was not in the training data, such as %.40q; it matches no category",
+	return []string{fmt.Sprintf("column %q: %s a value that was not in the training data, such as %.40q; it "+
+		"matches no category",
 		s.Column, text.Count(rows, "row has", "rows have"), example)}
 }
 
@@ -395,7 +405,8 @@ func (p *Prepared) classes(c *table.Column) []string {
 		}
 	}
 	if unknown > 0 {
-		p.Notices = append(p.Notices, fmt.Sprintf("column %q: in %s, such as %.40q, the class is unknown", c.Name, text.Plural(unknown, "cell"), first))
+		p.Notices = append(p.Notices, fmt.Sprintf("column %q: in %s, such as %.40q, the class is unknown", c.Name,
+			text.Plural(unknown, "cell"), first))
 	}
 	return labels
 }
@@ -411,12 +422,14 @@ func (r *Recipe) ids(t *table.Table) ([]string, error) {
 		return nil, t.Fault(c, row, "EMPTY_CELL", "the row has no id; give it one, or use another --id-column")
 	}
 	if first, second, repeats := repetition(c); repeats {
-		return nil, t.Fault(c, second, "DUPLICATE_ID", "the id %.40q is used a second time; the first is %s", c.CellText(second), t.Place(first))
+		return nil, t.Fault(c, second, "DUPLICATE_ID", "the id %.40q is used a second time; the first is %s",
+			c.CellText(second), t.Place(first))
 	}
 	if len(unnamed) == 0 {
 		return texts(c), nil
 	}
-	ids, used := slices.Clone(texts(c)), make(map[string]bool, c.Len())
+	ids := slices.Clone(texts(c))
+	used := make(map[string]bool, c.Len())
 	for _, id := range ids {
 		used[id] = true
 	}

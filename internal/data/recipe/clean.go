@@ -52,7 +52,8 @@ func withoutWords(c *table.Column) *table.Column {
 			continue
 		}
 		if cleaned == c {
-			cleaned = &table.Column{Name: c.Name, Type: c.Type, Texts: slices.Clone(c.Texts), Empty: slices.Clone(c.Empty)}
+			cleaned = &table.Column{Name: c.Name, Type: c.Type, Texts: slices.Clone(c.Texts),
+				Empty: slices.Clone(c.Empty)}
 		}
 		cleaned.Texts[row] = ""
 		cleaned.MarkEmpty(row)
@@ -76,7 +77,8 @@ func (r *Recipe) AsRead(c *table.Column) *table.Column {
 	case c.Type != table.Text:
 		return c
 	}
-	spelled, categories := f.spelling(), make(map[string]string, len(f.Categories))
+	spelled := f.spelling()
+	categories := make(map[string]string, len(f.Categories))
 	for _, category := range f.Categories {
 		categories[spelled(category)] = category
 	}
@@ -142,7 +144,8 @@ func findStrays(c *table.Column, decimals string) strays {
 // few reports whether the strays can be read as missing values: they are at most a twentieth of the cells, or one in
 // at least six, or all are placeholders and no more than the numbers.
 func (s strays) few() bool {
-	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == 1 && s.numbers >= 5 || s.count == s.placeholders && s.numbers >= s.count)
+	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == 1 && s.numbers >= 5 ||
+		s.count == s.placeholders && s.numbers >= s.count)
 }
 
 // ambiguousCommas reports whether commas may be thousands separators: some cells have one, and three digits follow
@@ -233,7 +236,8 @@ func (e extreme) isAbsent(all extremes, span float64) bool {
 // extremesOf returns the extremes of numbers, ignoring the absent ones.
 func extremesOf(numbers, absent []float64) extremes {
 	const enough = 12 // distinct values, see extremes.many
-	found := extremes{least: extreme{value: math.Inf(1), next: math.Inf(1)}, most: extreme{value: math.Inf(-1), next: math.Inf(-1)}}
+	found := extremes{least: extreme{value: math.Inf(1), next: math.Inf(1)},
+		most: extreme{value: math.Inf(-1), next: math.Inf(-1)}}
 	var seen []float64
 	for _, v := range numbers {
 		if len(absent) > 0 && slices.Contains(absent, v) {

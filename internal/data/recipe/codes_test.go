@@ -23,14 +23,23 @@ func TestNumbersThatNameRows(t *testing.T) {
 		says     string
 		features int
 	}{
-		{integers("n", 0, 1, 2, 3), "counts the rows from 0 and is used as a feature; if it should not be, use --id-column n or --ignore", 2},
-		{integers("n", 1001, 1002, 1003), "counts the rows from 1001 and is used as a feature; if it should not be, use --id-column n or --ignore", 2},
-		{integers("n", 1704067200, 1704067260, 1704067320), "changes by 60 from row to row and is used as a feature; if it should not be, use --id-column n or --ignore", 2},
-		{integers("n", 9, 8, 7), "changes by -1 from row to row and is used as a feature; if it should not be, use --id-column n or --ignore", 2},
-		{integers("n", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), "is left out: it counts the rows from 1; --keep n uses it, --id-column n makes it the row id", 1},
-		{integers("n", 7, 2, 3, 9, 5, 6, 1, 8, 4, 10), "is left out: it has each number from 1 to 10 once; --keep n uses it, --id-column n makes it the row id", 1},
+		{integers("n", 0, 1, 2, 3), "counts the rows from 0 and is used as a feature; if it should not be, use " +
+			"--id-column n or --ignore", 2},
+		{integers("n", 1001, 1002, 1003), "counts the rows from 1001 and is used as a feature; if it should not be, " +
+			"use --id-column n or --ignore", 2},
+		{integers("n", 1704067200, 1704067260, 1704067320),
+			"changes by 60 from row to row and is used as a feature; if it should not be, use --id-column n " +
+				"or --ignore", 2},
+		{integers("n", 9, 8, 7), "changes by -1 from row to row and is used as a feature; if it should not be, use " +
+			"--id-column n or --ignore", 2},
+		{integers("n", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+			"is left out: it counts the rows from 1; --keep n uses it, --id-column n makes it the row id", 1},
+		{integers("n", 7, 2, 3, 9, 5, 6, 1, 8, 4, 10),
+			"is left out: it has each number from 1 to 10 once; --keep n uses it, --id-column n makes it the row id",
+			1},
 		{integers("n", 7, 2, 3, 9, 5, 6, 1, 8, 4, 11), "", 2},
-		{cards, "is left out: it has a different 8-digit number in each row; --keep n uses it, --id-column n makes it the row id", 1},
+		{cards, "is left out: it has a different 8-digit number in each row; --keep n uses it, --id-column n makes " +
+			"it the row id", 1},
 		{prices, "", 2},
 		{integers("order_nr", 3, 5, 6, 9, 10, 14, 15, 17, 18, 20), "", 1},
 		{integers("seconds", 3, 5, 6, 9, 10, 14, 15, 17, 18, 20), "", 2},
@@ -46,7 +55,8 @@ func TestNumbersThatNameRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.column.Name == "order_nr" && strings.Contains(notices[0], `"order_nr" is left out: it is named like an id and increases`) {
+		if c.column.Name == "order_nr" &&
+			strings.Contains(notices[0], `"order_nr" is left out: it is named like an id and increases`) {
 			notices = nil
 		}
 		said := strings.Join(notices, "\n")
@@ -56,7 +66,8 @@ func TestNumbersThatNameRows(t *testing.T) {
 		if len(r.Features) != c.features || said != c.says {
 			t.Errorf("%v: got %q", c.column.Integers, said)
 		}
-		if _, notices, err = Fit(t.Context(), made(t, c.column, x), Options{Only: []string{"1", "x"}}); err != nil || len(notices) > 0 {
+		if _, notices, err = Fit(t.Context(), made(t, c.column, x), Options{Only: []string{"1", "x"}}); err != nil ||
+			len(notices) > 0 {
 			t.Errorf("%v, asked for: got %q, %v", c.column.Integers, notices, err)
 		}
 	}

@@ -32,7 +32,8 @@ func Find(t *table.Table, name string) (int, error) {
 		return at, nil
 	}
 	if _, err := strconv.Atoi(name); err == nil {
-		return 0, fault.Invalid("UNKNOWN_COLUMN", "the table has no column %s; it has %s", name, text.Plural(len(names), "column")).With("column", name)
+		return 0, fault.Invalid("UNKNOWN_COLUMN", "the table has no column %s; it has %s", name,
+			text.Plural(len(names), "column")).With("column", name)
 	}
 	help := "it has " + quoted(names)
 	if similar := similarTo(name, names); similar != "" {
@@ -67,7 +68,8 @@ func (o *Options) roles(t *table.Table) ([]role, error) {
 		before := roles[at]
 		refines := before == feature && r == kept || (before == feature || before == kept) && r == category
 		if before != undecided && before != r && !refines {
-			return fault.Invalid("COLUMN_USED_TWICE", "column %.60q has two roles; use it for only one of id, label, feature or ignored", t.Columns[at].Name).
+			return fault.Invalid("COLUMN_USED_TWICE",
+				"column %.60q has two roles; use it for only one of id, label, feature or ignored", t.Columns[at].Name).
 				With("column", t.Columns[at].Name)
 		}
 		roles[at] = r
@@ -76,7 +78,8 @@ func (o *Options) roles(t *table.Table) ([]role, error) {
 	for _, list := range []struct {
 		names []string
 		role  role
-	}{{named(o.ID), identifies}, {named(o.Label), classifies}, {o.Ignore, unused}, {o.Only, feature}, {o.Keep, kept}, {o.Categorical, category}} {
+	}{{named(o.ID), identifies}, {named(o.Label), classifies}, {o.Ignore, unused}, {o.Only, feature}, {o.Keep, kept},
+		{o.Categorical, category}} {
 		for _, name := range list.names {
 			if err := give(name, list.role); err != nil {
 				return nil, err
@@ -229,7 +232,8 @@ func likeID(c *table.Column) string {
 	if c.Len() < enoughRows {
 		return ""
 	}
-	least, most := slices.Min(c.Integers), slices.Max(c.Integers)
+	least := slices.Min(c.Integers)
+	most := slices.Max(c.Integers)
 	digits := len(strconv.FormatInt(most, 10))
 	sameDigits := least >= 0 && len(strconv.FormatInt(least, 10)) == digits
 	const longNumber = 8 // prices and the like are shorter
@@ -254,7 +258,8 @@ func repeats(c *table.Column) bool {
 // isNumberName reports whether a column has a typical name of a column that numbers the rows.
 func isNumberName(name string) bool {
 	switch table.LastWord(name) {
-	case "nr", "no", "num", "number", "row", "case", "record", "obs", "observation", "seq", "sequence", "#", "nummer", "zeile", "id", "index", "key":
+	case "nr", "no", "num", "number", "row", "case", "record", "obs", "observation", "seq", "sequence", "#", "nummer",
+		"zeile", "id", "index", "key":
 		return true
 	}
 	return strings.HasSuffix(strings.ToLower(name), "nummer")

@@ -18,7 +18,8 @@ type shape struct {
 	gaps            uint64 // a hash of which cells are empty
 	groups          uint64 // of a categorical column, a hash of which rows have equal values
 	mean, deviation float64
-	mark            float64 // of numbers: the absolute sum of standardized values with signs by row, nearly equal for copies
+	// of numbers: the absolute sum of standardized values with signs by row, nearly equal for copies
+	mark float64
 }
 
 // The constants of FNV-1a.
@@ -77,7 +78,9 @@ func shapeOf(column *table.Column, numbers []float64) shape {
 		row++
 	}
 	deviation := math.Sqrt(squares / count)
-	described.mean, described.deviation, described.mark = float64(mean*largest), float64(deviation*largest), math.Abs(mark)/deviation/math.Sqrt(count)
+	described.mean = float64(mean * largest)
+	described.deviation = float64(deviation * largest)
+	described.mark = math.Abs(mark) / deviation / math.Sqrt(count)
 	return described
 }
 
@@ -128,7 +131,8 @@ func (s *shape) isCopy(other *shape) bool {
 	}
 	// A loss in between may be due to rounding: compare each value with the linear function.
 	slope := math.Copysign(s.deviation/other.deviation, r)
-	allowed := 0.55 * (float64(slope*stepOfAll(other.column))*math.Copysign(1, slope) + stepOfAll(s.column)) // exact, fused or not
+	// exact, fused or not
+	allowed := 0.55 * (float64(slope*stepOfAll(other.column))*math.Copysign(1, slope) + stepOfAll(s.column))
 	for row := range s.column.Len() {
 		if s.column.IsEmpty(row) {
 			continue
@@ -148,7 +152,8 @@ func sameGroups(a, b *table.Column) bool {
 		if a.IsEmpty(row) {
 			continue
 		}
-		x, y := a.CellText(row), b.CellText(row)
+		x := a.CellText(row)
+		y := b.CellText(row)
 		if there, known := name[x]; known && there != y {
 			return false
 		}
@@ -192,18 +197,22 @@ func (f *fitting) withoutCopies(ctx context.Context, candidates []candidateColum
 			original = slices.IndexFunc(distinct, candidates[at].shape.isCopy)
 		}
 		if original < 0 {
-			rest, distinct = append(rest, candidates[at]), append(distinct, &candidates[at].shape)
+			rest = append(rest, candidates[at])
+			distinct = append(distinct, &candidates[at].shape)
 			continue
 		}
-		copies = append(copies, fmt.Sprintf("%.40q (of %.40q)", candidates[at].made.Column, distinct[original].column.Name))
+		copies = append(copies, fmt.Sprintf("%.40q (of %.40q)", candidates[at].made.Column,
+			distinct[original].column.Name))
 		flags = append(flags, f.typed(candidates[at].at))
 	}
 	switch len(copies) {
 	case 0:
 	case 1:
-		f.notice(listed, "column %s is left out: a copy, perhaps in another unit; --keep %s uses it", copies[0], flags[0])
+		f.notice(listed, "column %s is left out: a copy, perhaps in another unit; --keep %s uses it",
+			copies[0], flags[0])
 	default:
-		f.notice(listed, "columns %s are left out: copies, perhaps in other units; --keep %s uses them", text.First(copies, maxAlike), typedList(flags))
+		f.notice(listed, "columns %s are left out: copies, perhaps in other units; --keep %s uses them",
+			text.First(copies, maxAlike), typedList(flags))
 	}
 	return rest, nil
 }

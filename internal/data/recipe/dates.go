@@ -11,7 +11,8 @@ import (
 )
 
 // date matches a date, optionally with a time: 2024-05-01, 1.5.2024, 5/1/24.
-var date = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}[-/.](\d{4}|\d{2}))([T ]+\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)? ?([AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?$`)
+var date = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}[-/.](\d{4}|\d{2}))([T ` +
+	`]+\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)? ?([AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?$`)
 
 // namedMonth matches a date whose month has a name, optionally with a time: 5-Jan-2024, 5. Januar 24, Jan 5, 2024,
 // January 2024.
@@ -20,10 +21,12 @@ var namedMonth = regexp.MustCompile(`(?i)^(?:(\d{1,2})(?:st|nd|rd|th)?[-/. ]*)?`
 	`\.?(?:[-/. ]*(\d{1,2})(?:st|nd|rd|th)?,? *)??[-/., ]+(\d{4}|\d{2})(,?[T ]+\d{1,2}:.*)?$`)
 
 // months maps the beginnings of month names to their numbers.
-var months = map[string]int{"jan": 1, "feb": 2, "mar": 3, "mär": 3, "apr": 4, "may": 5, "mai": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "okt": 10, "nov": 11, "dec": 12, "dez": 12}
+var months = map[string]int{"jan": 1, "feb": 2, "mar": 3, "mär": 3, "apr": 4, "may": 5, "mai": 5, "jun": 6, "jul": 7,
+	"aug": 8, "sep": 9, "oct": 10, "okt": 10, "nov": 11, "dec": 12, "dez": 12}
 
 // monthOnly matches a month with its year: 2024-05, 5/2024.
-var monthOnly = regexp.MustCompile(`^(?:(1[5-9]\d\d|2[01]\d\d)[-/.](0?[1-9]|1[0-2])|(0?[1-9]|1[0-2])[-/.](1[5-9]\d\d|2[01]\d\d))$`)
+var monthOnly = regexp.MustCompile(
+	`^(?:(1[5-9]\d\d|2[01]\d\d)[-/.](0?[1-9]|1[0-2])|(0?[1-9]|1[0-2])[-/.](1[5-9]\d\d|2[01]\d\d))$`)
 
 // digitsOnly matches a date without separators: 20240501.
 var digitsOnly = regexp.MustCompile(`^((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$`)
@@ -106,9 +109,11 @@ func whyNoFeature(c *table.Column) (k kind, why string) {
 	case holdsDates(c):
 		return dates, "it holds dates; --dates numbers uses them as days"
 	case hasUnits(c):
-		return listed, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", firstValue(c))
+		return listed, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column",
+			firstValue(c))
 	case isProse(c):
-		return listed, "its texts are sentences; to cluster by them, convert them to numbers first, such as embeddings (.npy) or word counts (.svm)"
+		return listed, "its texts are sentences; to cluster by them, convert them to numbers first, such as " +
+			"embeddings (.npy) or word counts (.svm)"
 	}
 	return rowIDs, "its values are all different, so they do not group rows; --id-column makes it the row id"
 }
@@ -134,7 +139,8 @@ func holdsDates(c *table.Column) bool {
 func holdsTimes(c *table.Column) bool { return c.Type == table.Text && holds(c, clock.MatchString) }
 
 // dateParts captures the parts of a date and its time.
-var dateParts = regexp.MustCompile(`^(\d+)([-/.])(\d+)[-/.](\d+)(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2}(?:[.,]\d+)?))?)? ?([AaPp][Mm])?(?:Z|([+-])(\d{2}):?(\d{2}))?$`)
+var dateParts = regexp.MustCompile(`^(\d+)([-/.])(\d+)[-/.](\d+)(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2}(?:[.,]\d+)?))?)? ` +
+	`?([AaPp][Mm])?(?:Z|([+-])(\d{2}):?(\d{2}))?$`)
 
 // The orders in which year, month and day are written, and the notation of times.
 const yearFirst, dayFirst, monthFirst, hours = "ymd", "dmy", "mdy", "hm"
@@ -180,17 +186,24 @@ func days(s, order string) (since1970 float64, ok bool) {
 		return 0, false
 	}
 	at := func(part int) int { n, _ := strconv.Atoi(found[part]); return n }
-	year, month, day := at(1), at(3), at(4)
+	year := at(1)
+	month := at(3)
+	day := at(4)
 	switch order {
 	case dayFirst:
-		day, month, year = at(1), at(3), at(4)
+		day = at(1)
+		month = at(3)
+		year = at(4)
 	case monthFirst:
-		month, day, year = at(1), at(3), at(4)
+		month = at(1)
+		day = at(3)
+		year = at(4)
 	}
 	if order != yearFirst && len(found[4]) == 2 {
 		year = century(year)
 	}
-	hour, minute := at(5), at(6)
+	hour := at(5)
+	minute := at(6)
 	second, _ := strconv.ParseFloat(strings.Replace(found[7], ",", ".", 1), 64) // 0 if there is none
 	if half := strings.ToLower(found[8]); half != "" {
 		hour %= 12
@@ -198,7 +211,8 @@ func days(s, order string) (since1970 float64, ok bool) {
 			hour += 12
 		}
 	}
-	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 24 || minute > 59 || second >= 61 || year > 9999 {
+	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 24 || minute > 59 || second >= 61 ||
+		year > 9999 {
 		return 0, false
 	}
 	offset := 60*at(10) + at(11)

@@ -39,7 +39,8 @@ func (f *fitting) findDonors(ctx context.Context, candidates []candidateColumn) 
 		how = "with medians and most frequent values"
 	}
 	if empty > 0 {
-		f.notice(filled, "%s filled %s (%s)", text.Count(empty, "empty cell is", "empty cells are"), how, text.First(where, maxAlike))
+		f.notice(filled, "%s filled %s (%s)", text.Count(empty, "empty cell is", "empty cells are"), how,
+			text.First(where, maxAlike))
 	}
 	sources, err := f.recipe.sources(ctx, f.Table)
 	if err != nil || len(donors) == 0 {
@@ -71,7 +72,8 @@ func (f *fitting) findFill(candidate *candidateColumn, numbers []float64) string
 	if candidate.empty == 0 || f.recipe.Missing == Auto {
 		return ""
 	}
-	return fmt.Sprintf("column %q: %s filled with %s", candidate.column.Name, text.Count(candidate.empty, "empty cell is", "empty cells are"), what)
+	return fmt.Sprintf("column %q: %s filled with %s", candidate.column.Name,
+		text.Count(candidate.empty, "empty cell is", "empty cells are"), what)
 }
 
 // categoryOrder returns how to sort categories: numerically in columns of numbers, else as strings.

@@ -22,10 +22,12 @@ func Fit(ctx context.Context, t *table.Table, o Options) (r *Recipe, notices []s
 		f.recipe.Missing = Auto
 	}
 	if !slices.Contains(MissingMethods(), string(f.recipe.Missing)) {
-		return nil, nil, fault.Invalid("BAD_MISSING", "%.40q is not a method for missing values; use one of %s", string(o.Missing), strings.Join(MissingMethods(), ", "))
+		return nil, nil, fault.Invalid("BAD_MISSING", "%.40q is not a method for missing values; use one of %s",
+			string(o.Missing), strings.Join(MissingMethods(), ", "))
 	}
 	if !slices.Contains([]string{"", ".", ","}, o.Decimals) {
-		return nil, nil, fault.Invalid("BAD_DECIMALS", "%.40q is not a decimal separator; use . or , or leave it out", o.Decimals)
+		return nil, nil, fault.Invalid("BAD_DECIMALS", "%.40q is not a decimal separator; use . or , or leave it out",
+			o.Decimals)
 	}
 	if f.roles, err = o.roles(t); err != nil {
 		return nil, nil, err
@@ -61,7 +63,8 @@ func (f *fitting) findID() {
 		}
 	}
 	for at := range f.Columns {
-		if f.roles[at] == undecided && f.Columns[at].Type != table.Number && looksLikeID(f.Table, at) && !hasDecimals(&f.Columns[at]) {
+		if f.roles[at] == undecided && f.Columns[at].Type != table.Number && looksLikeID(f.Table, at) &&
+			!hasDecimals(&f.Columns[at]) {
 			f.considerID(at, unnamed)
 		}
 	}
@@ -73,14 +76,16 @@ func (f *fitting) findID() {
 		if emptyOutside(c, unnamed) >= 0 || f.Rows() < 2 {
 			continue
 		}
-		if _, _, repeats := repetition(c); repeats || mixedAt(c) >= 0 || f.options.Dates && holdsDates(c) || holdsTimes(c) || hasDecimals(c) {
+		if _, _, repeats := repetition(c); repeats || mixedAt(c) >= 0 || f.options.Dates && holdsDates(c) ||
+			holdsTimes(c) || hasDecimals(c) {
 			continue
 		}
 		f.roles[at] = unused
 		if f.recipe.ID == "" && !hasUnits(c) && !isProse(c) {
 			f.recipe.ID = c.Name
 			if holdsDates(c) {
-				f.notice(listed, "column %q is the row id: its dates are all different; --dates numbers uses them as days", c.Name)
+				f.notice(listed, "column %q is the row id: its dates are all different; --dates numbers uses "+
+					"them as days", c.Name)
 			} else {
 				f.notice(listed, "column %q is the row id: its values are all different", c.Name)
 			}
@@ -112,9 +117,11 @@ func (f *fitting) considerID(at int, unnamed []int32) {
 	first, second, repeats := repetition(c)
 	switch {
 	case row >= 0:
-		f.leaveOut(listed, at, "it is named like an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
+		f.leaveOut(listed, at, "it is named like an id, but is empty %s; --columns or --categorical uses it",
+			f.Place(row))
 	case repeats:
-		f.leaveOut(listed, at, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
+		f.leaveOut(listed, at, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it",
+			c.CellText(first), f.Place(first), f.Place(second))
 	case f.recipe.ID != "":
 		f.leaveOut(listed, at, "it is named like an id, but %q is the row id", f.recipe.ID)
 	default:
@@ -134,9 +141,11 @@ func (f *fitting) findLabels() {
 		if f.roles[at] == undecided && len(f.options.Only) == 0 && looksLikeLabel(f.Table, at) {
 			f.roles[at] = unused
 			if f.recipe.Label == "" {
-				f.notice(listed, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, table.Typed(f.Columns[at].Name, at))
+				f.notice(listed, "column %q looks like known classes and is not used; --label-column %s reads it as "+
+					"the classes", f.Columns[at].Name, table.Typed(f.Columns[at].Name, at))
 			} else {
-				f.notice(listed, "column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
+				f.notice(listed, "column %q looks like known classes and is not used; --columns makes it a feature",
+					f.Columns[at].Name)
 			}
 		}
 	}
@@ -169,15 +178,18 @@ func (f *fitting) findFeatures(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var candidates, constants, counting []candidateColumn // features, and columns that become features only if there are no others
+	// features, and columns that become features only if there are no others
+	var candidates, constants, counting []candidateColumn
 	for at, candidate := range read {
-		f.notices, f.reasons = append(f.notices, reports[at].notices...), append(f.reasons, reports[at].reasons...)
+		f.notices = append(f.notices, reports[at].notices...)
+		f.reasons = append(f.reasons, reports[at].reasons...)
 		switch {
 		case candidate.column == nil: // left out
 		case candidate.constant:
 			constants = append(constants, candidate)
 		case candidate.likeID != "" && f.Rows() < enoughRows:
-			f.notice(listed, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", candidate.made.Column, candidate.likeID, table.Typed(candidate.made.Column, candidate.at))
+			f.notice(listed, "column %q %s and is used as a feature; if it should not be, use --id-column %s or "+
+				"--ignore", candidate.made.Column, candidate.likeID, table.Typed(candidate.made.Column, candidate.at))
 			candidates = append(candidates, candidate)
 		case candidate.likeID != "":
 			counting = append(counting, candidate)
@@ -189,12 +201,14 @@ func (f *fitting) findFeatures(ctx context.Context) error {
 	case len(candidates) > 0:
 		f.noticeConstant(constants)
 		for _, candidate := range counting {
-			f.leaveOut(rowIDs, candidate.at, "it %s; --keep %s uses it, --id-column %s makes it the row id", candidate.likeID, f.typed(candidate.at), table.Typed(candidate.made.Column, candidate.at))
+			f.leaveOut(rowIDs, candidate.at, "it %s; --keep %s uses it, --id-column %s makes it the row id",
+				candidate.likeID, f.typed(candidate.at), table.Typed(candidate.made.Column, candidate.at))
 		}
 	case len(counting) > 0:
 		f.noticeConstant(constants)
 		candidates = counting
-		f.notice(listed, "column %q %s, but is used because no other is left", candidates[0].made.Column, candidates[0].likeID)
+		f.notice(listed, "column %q %s, but is used because no other is left", candidates[0].made.Column,
+			candidates[0].likeID)
 	case len(constants) > 0:
 		candidates = constants
 		f.notice(listed, "all rows are equal: every column that is left is constant")
@@ -286,7 +300,8 @@ func (f *fitting) findAdded() {
 			}
 		}
 		if len(left) > 0 {
-			f.notice(listed, "columns %s are left out: an earlier run added them with --join; select columns with --columns to use them", quoted(left))
+			f.notice(listed, "columns %s are left out: an earlier run added them with --join; select columns with "+
+				"--columns to use them", quoted(left))
 		}
 	}
 }

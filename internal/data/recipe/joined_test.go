@@ -36,7 +36,8 @@ func TestColumnsOfEarlierRuns(t *testing.T) {
 			t.Errorf("%s: features %s, want %s (%s)", names, got, want, notices)
 		}
 	}
-	r, _, err := Fit(t.Context(), made(t, columns("x label distance margin")...), Options{Only: []string{"x", "margin"}})
+	r, _, err := Fit(t.Context(), made(t, columns("x label distance margin")...),
+		Options{Only: []string{"x", "margin"}})
 	if err != nil || len(r.Features) != 2 {
 		t.Errorf("features that are named: %v, %v", r, err)
 	}

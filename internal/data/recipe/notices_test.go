@@ -46,7 +46,8 @@ func TestNoticesAreArranged(t *testing.T) {
 	}
 	var columns []table.Column
 	for at := range 30 {
-		c := table.Column{Name: fmt.Sprintf("c%d", at), Type: table.Number, Numbers: make([]float64, 20), Empty: make([]bool, 20)}
+		c := table.Column{Name: fmt.Sprintf("c%d", at), Type: table.Number, Numbers: make([]float64, 20),
+			Empty: make([]bool, 20)}
 		for row := range c.Numbers {
 			c.Numbers[row] = float64(row*(at+1)%7 + at*row%5 + row%2)
 		}
@@ -68,8 +69,10 @@ func TestNoticesAreArranged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(notices) != 2+maxAlike+1 || notices[0] != `column "name filled in" is the row id: its values are all different` ||
-		notices[2] != `column "c0": 1 empty cell is filled with its median, 4` || notices[len(notices)-1] != "22 more columns have empty cells that are filled" {
+	if len(notices) != 2+maxAlike+1 ||
+		notices[0] != `column "name filled in" is the row id: its values are all different` ||
+		notices[2] != `column "c0": 1 empty cell is filled with its median, 4` ||
+		notices[len(notices)-1] != "22 more columns have empty cells that are filled" {
 		t.Errorf("%q", notices)
 	}
 }
@@ -91,7 +94,8 @@ func TestNamedColumnsAreReported(t *testing.T) {
 
 // Cells that stand for missing values are counted as they are read, by the decimal separator of the file.
 func TestCountOfAbsentCells(t *testing.T) {
-	x := table.Column{Name: "x", Type: table.Text, Texts: []string{"-999", "-999", "-999.0", "pending"}} // the third is not a number
+	// the third is not a number
+	x := table.Column{Name: "x", Type: table.Text, Texts: []string{"-999", "-999", "-999.0", "pending"}}
 	for row := range 60 {
 		x.Texts = append(x.Texts, fmt.Sprint(100+row%20))
 	}
@@ -100,7 +104,8 @@ func TestCountOfAbsentCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, notices, err := Fit(t.Context(), made, Options{Decimals: ","})
-	if all := strings.Join(notices, "\n"); err != nil || !strings.Contains(all, `column "x": 2 cells `) || !strings.Contains(all, "-999") || strings.Contains(all, "3 cells") {
+	if all := strings.Join(notices, "\n"); err != nil || !strings.Contains(all, `column "x": 2 cells `) ||
+		!strings.Contains(all, "-999") || strings.Contains(all, "3 cells") {
 		t.Errorf("%v, %q", err, notices)
 	}
 }

@@ -19,17 +19,22 @@ import (
 // anyTable has columns of all types with any cells empty.
 func anyTable(t *rapid.T) *table.Table {
 	rows := rapid.IntRange(1, 60).Draw(t, "rows")
-	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"id", "a", "b", "y", "x", "class", "who", "n", "key", "zip"}), 1, 6, rapid.ID).Draw(t, "names")
+	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"id", "a", "b", "y", "x", "class", "who", "n", "key",
+		"zip"}), 1, 6, rapid.ID).Draw(t, "names")
 	columns := make([]table.Column, len(names))
 	for at, name := range names {
-		c := table.Column{Name: name, Type: rapid.SampledFrom([]table.Type{table.Integer, table.Number, table.Text}).Draw(t, "type")}
+		c := table.Column{Name: name,
+			Type: rapid.SampledFrom([]table.Type{table.Integer, table.Number, table.Text}).Draw(t, "type")}
 		switch c.Type {
 		case table.Integer:
-			c.Integers = rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(-3, 60), rapid.SampledFrom([]int64{-999, 9999})), rows, rows).Draw(t, "integers")
+			c.Integers = rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(-3, 60), rapid.SampledFrom([]int64{-999, 9999})),
+				rows, rows).Draw(t, "integers")
 		case table.Number:
-			c.Numbers = rapid.SliceOfN(rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64), rows, rows).Draw(t, "numbers")
+			c.Numbers = rapid.SliceOfN(rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64), rows, rows).Draw(t,
+				"numbers")
 		default:
-			c.Texts = rapid.SliceOfN(rapid.SampledFrom([]string{"", "red", "green", "7", "ü", "-999", "2024-05-01", "total"}), rows, rows).Draw(t, "texts")
+			c.Texts = rapid.SliceOfN(rapid.SampledFrom([]string{"", "red", "green", "7", "ü", "-999", "2024-05-01",
+				"total"}), rows, rows).Draw(t, "texts")
 		}
 		if rapid.Bool().Draw(t, "gaps") {
 			c.Empty = rapid.SliceOfN(rapid.Bool(), rows, rows).Draw(t, "empty")
@@ -49,8 +54,10 @@ func anyOptions(t *rapid.T, of *table.Table) Options {
 		}
 		return names
 	}
-	w := Options{Missing: Missing(rapid.SampledFrom(MissingMethods()).Draw(t, "missing")), Categorical: some("categorical")}
-	w.Dates, w.KeepLastRow = rapid.Bool().Draw(t, "dates"), rapid.Bool().Draw(t, "keep last row")
+	w := Options{Missing: Missing(rapid.SampledFrom(MissingMethods()).Draw(t, "missing")),
+		Categorical: some("categorical")}
+	w.Dates = rapid.Bool().Draw(t, "dates")
+	w.KeepLastRow = rapid.Bool().Draw(t, "keep last row")
 	if rapid.Bool().Draw(t, "keeping") {
 		w.Keep = some("keep")
 	}
@@ -78,10 +85,14 @@ func TestRecipesHold(t *testing.T) {
 			}
 			t.Fatal(err)
 		}
-		if len(p.Notices) > min(1, p.Blank) || p.Points.D != len(p.Names) || p.IDs != nil && len(p.IDs) != of.Rows() || (p.IDs != nil) != (r.ID != "") {
+		if len(p.Notices) > min(1, p.Blank) || p.Points.D != len(p.Names) || p.IDs != nil && len(p.IDs) != of.Rows() ||
+			(p.IDs != nil) != (r.ID != "") {
 			t.Fatalf("%+v does not fit %+v", p, r)
 		}
-		if p.Kept == nil && p.Points.N != of.Rows() || p.Kept != nil && (len(p.Kept) != p.Points.N || len(p.Kept) == of.Rows() || r.Missing != Drop && !p.Total && p.Blank == 0) {
+		if p.Kept == nil && p.Points.N != of.Rows() ||
+			p.Kept != nil &&
+				(len(p.Kept) != p.Points.N || len(p.Kept) == of.Rows() ||
+					r.Missing != Drop && !p.Total && p.Blank == 0) {
 			t.Fatalf("the rows kept are %v", p.Kept)
 		}
 		checkCategories(t, r, p)
@@ -129,7 +140,8 @@ func TestCaseDoesNotMatter(t *testing.T) {
 		for rare := range 12 {
 			texts = append(texts, fmt.Sprint("Village ", rare), fmt.Sprint("village ", rare))
 		}
-		cells := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(texts[:10]), rapid.SampledFrom(texts)), 3, 120).Draw(t, "cells")
+		cells := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(texts[:10]), rapid.SampledFrom(texts)), 3, 120).Draw(t,
+			"cells")
 		of := made(t, measured("x", len(cells)), words("color", cells...))
 		r, _, err := Fit(t.Context(), of, Options{Only: []string{"color"}})
 		if err != nil {
@@ -144,7 +156,8 @@ func TestCaseDoesNotMatter(t *testing.T) {
 			if before, again := first[strings.ToLower(cell)]; !again {
 				first[strings.ToLower(cell)] = row
 			} else if !slices.Equal(p.Points.Row(row), p.Points.Row(before)) {
-				t.Fatalf("%q is %v, but %q is %v, of %q", cell, p.Points.Row(row), cells[before], p.Points.Row(before), p.Names)
+				t.Fatalf("%q is %v, but %q is %v, of %q", cell, p.Points.Row(row), cells[before],
+					p.Points.Row(before), p.Names)
 			}
 		}
 	})
@@ -152,7 +165,8 @@ func TestCaseDoesNotMatter(t *testing.T) {
 
 func TestMedian(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cells := rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(-10, 10), rapid.SampledFrom([]float64{0, 1, 2})), 1, 500).Draw(t, "cells")
+		cells := rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(-10, 10), rapid.SampledFrom([]float64{0, 1, 2})), 1,
+			500).Draw(t, "cells")
 		if rapid.Bool().Draw(t, "sorted") {
 			slices.Sort(cells)
 		}

@@ -26,13 +26,15 @@ const (
 // read decides how a candidate is read, and which of its cells are missing. If the column is left out, it adds a
 // notice with the reason and leaves candidate.column nil.
 func (f *fitting) read(candidate *candidateColumn) error {
-	raw, name := withoutWords(&f.Columns[candidate.at]), f.typed(candidate.at)
+	raw := withoutWords(&f.Columns[candidate.at])
+	name := f.typed(candidate.at)
 	candidate.made.Column = raw.Name
 	candidate.made.AbsentTexts = f.retyped != nil && f.retyped[candidate.at]
 	if candidate.role == feature && !candidate.asked && raw.Type == table.Integer && table.IsCodeName(raw.Name) {
 		candidate.role, candidate.coded = category, true
 	}
-	if candidate.role == feature && !candidate.asked && raw.Type == table.Integer && holdsDates(raw) || candidate.role != category && raw.Type == table.Text {
+	if candidate.role == feature && !candidate.asked && raw.Type == table.Integer && holdsDates(raw) ||
+		candidate.role != category && raw.Type == table.Text {
 		if used, err := f.readTexts(candidate, raw, name); !used || err != nil {
 			return err
 		}
@@ -57,9 +59,12 @@ func (f *fitting) read(candidate *candidateColumn) error {
 	switch {
 	case empty > 0 && f.recipe.Missing == Error:
 		if !raw.IsEmpty(row) {
-			return f.Fault(raw, row, "MISSING_VALUE", "%.40q stands for a missing value; use --keep %s if it is a value, or --missing auto, drop, mean or median", raw.CellText(row), name)
+			return f.Fault(raw, row, "MISSING_VALUE",
+				"%.40q stands for a missing value; use --keep %s if it is a value, or --missing auto, drop, mean "+
+					"or median", raw.CellText(row), name)
 		}
-		return f.Fault(raw, row, "MISSING_VALUE", "there is no value; fill it in, or use --missing auto, drop, mean or median")
+		return f.Fault(raw, row, "MISSING_VALUE",
+			"there is no value; fill it in, or use --missing auto, drop, mean or median")
 	case empty == f.Rows():
 		f.leaveOut(emptyColumn, candidate.at, "it is empty")
 		return nil
@@ -98,11 +103,16 @@ func (f *fitting) readTexts(candidate *candidateColumn, column *table.Column, na
 			candidate.made.Dates = order
 			return true, nil
 		case f.options.Dates:
-			f.leaveOut(listed, candidate.at, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
+			f.leaveOut(listed, candidate.at,
+				"its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
 		case candidate.asked:
-			return false, fault.Invalid("NOT_A_NUMBER", "column %q holds dates, not numbers; --dates numbers turns them into days, --categorical %s makes each a category", column.Name, name).With("column", column.Name)
+			return false,
+				fault.Invalid("NOT_A_NUMBER",
+					"column %q holds dates, not numbers; --dates numbers turns them into days, --categorical %s "+
+						"makes each a category", column.Name, name).With("column", column.Name)
 		default:
-			f.leaveOut(dates, candidate.at, "it holds dates; --dates numbers uses them as days, --categorical %s makes each a category", name)
+			f.leaveOut(dates, candidate.at,
+				"it holds dates; --dates numbers uses them as days, --categorical %s makes each a category", name)
 		}
 		return false, nil
 	}
@@ -110,7 +120,8 @@ func (f *fitting) readTexts(candidate *candidateColumn, column *table.Column, na
 		candidate.made.Dates = hours
 		return true, nil
 	}
-	row, ofID := mixedAt(column), looksLikeID(f.Table, candidate.at) && !candidate.asked
+	row := mixedAt(column)
+	ofID := looksLikeID(f.Table, candidate.at) && !candidate.asked
 	if row < 0 && !ofID {
 		return true, nil
 	}
@@ -122,9 +133,11 @@ func (f *fitting) readTexts(candidate *candidateColumn, column *table.Column, na
 	if row < 0 {
 		return true, nil
 	}
-	if candidate.role != kept && found.few() && otherDecimals(column) < 0 && (f.recipe.Decimals != "" || !ambiguousCommas(column)) {
+	if candidate.role != kept && found.few() && otherDecimals(column) < 0 &&
+		(f.recipe.Decimals != "" || !ambiguousCommas(column)) {
 		candidate.made.AbsentTexts = true
-		f.notice(absent, "%s; --categorical %s makes all its values categories", strayNotice(f.Table, column, found), name)
+		f.notice(absent, "%s; --categorical %s makes all its values categories",
+			strayNotice(f.Table, column, found), name)
 		return true, nil
 	}
 	problem := "mixes decimal points and commas with the cells before"
@@ -135,7 +148,9 @@ func (f *fitting) readTexts(candidate *candidateColumn, column *table.Column, na
 		}
 		problem = "is not a number, unlike most cells of the column"
 	}
-	return false, f.Fault(column, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make the values categories, or --ignore %s; leave the cell empty if there is no value",
+	return false, f.Fault(column, row, "NOT_A_NUMBER",
+		"%.40q %s; correct it, or use --categorical %s to make the values categories, or --ignore %s; leave the cell "+
+			"empty if there is no value",
 		column.Texts[row], problem, name, name)
 }
 
@@ -167,16 +182,21 @@ func (f *fitting) findCategories(candidate *candidateColumn, column *table.Colum
 		rows += count
 	}
 	values := slices.SortedFunc(maps.Keys(counts), categoryOrder(column.Type))
-	if candidate.role == category && !candidate.coded || len(values) == 1 || len(values) <= fewValues && 2*len(values) <= column.Len() {
+	if candidate.role == category && !candidate.coded || len(values) == 1 ||
+		len(values) <= fewValues && 2*len(values) <= column.Len() {
 		if len(values) > maxCategories {
-			return false, fault.Invalid("TOO_MANY_TEXTS", "column %q has more than %d different values, which is too many for categories; leave it out with --ignore", column.Name, maxCategories).With("column", column.Name)
+			return false,
+				fault.Invalid("TOO_MANY_TEXTS",
+					"column %q has more than %d different values, which is too many for categories; leave it out "+
+						"with --ignore", column.Name, maxCategories).With("column", column.Name)
 		}
 		candidate.made.Categories = values
 		return true, nil
 	}
 	frequent := slices.Clone(values)
 	slices.SortStableFunc(frequent, func(a, b string) int { return counts[b] - counts[a] })
-	least, in := max(leastRows, column.Len()/leastShare), 0
+	least := max(leastRows, column.Len()/leastShare)
+	in := 0
 	for at, value := range frequent {
 		if at == mostValues-1 || counts[value] < least {
 			frequent = frequent[:at]
@@ -190,10 +210,14 @@ func (f *fitting) findCategories(candidate *candidateColumn, column *table.Colum
 	}
 	if 2*in < rows {
 		if first, other := unitsOf(column); other != "" {
-			f.leaveOut(listed, candidate.at, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", first, other)
+			f.leaveOut(listed, candidate.at,
+				"its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column",
+				first, other)
 			return false, nil
 		}
-		f.leaveOut(hardlyRepeats, candidate.at, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(values), rows, name)
+		f.leaveOut(hardlyRepeats, candidate.at,
+			"its %d different values hardly repeat in %d rows; --categorical %s makes each a category",
+			len(values), rows, name)
 		return false, nil
 	}
 	candidate.made.Other = cmp.Or(first[otherValues], otherValues) // as the column spells it, such as Other
@@ -205,8 +229,10 @@ func (f *fitting) findCategories(candidate *candidateColumn, column *table.Colum
 	if counts[candidate.made.Other] == 0 {
 		candidate.made.Categories = append(candidate.made.Categories, candidate.made.Other)
 	}
-	f.notice(rareValues, "column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", column.Name, len(values),
-		text.Plural(max(least, counts[frequent[len(frequent)-1]]), "row"), candidate.made.Other, text.Plural(rows-in, "row"), name)
+	f.notice(rareValues, "column %q has %d different values: those in fewer than %s become one category, %q (%s); "+
+		"--categorical %s keeps all", column.Name, len(values),
+		text.Plural(max(least, counts[frequent[len(frequent)-1]]), "row"), candidate.made.Other,
+		text.Plural(rows-in, "row"), name)
 	return true, nil
 }
 
@@ -253,7 +279,8 @@ func isConstant(c *table.Column) bool {
 		case c.IsEmpty(row):
 		case first < 0:
 			first = row
-		case c.Type == table.Text && c.Texts[row] != c.Texts[first], c.Type != table.Text && c.Number(row) != c.Number(first):
+		case c.Type == table.Text && c.Texts[row] != c.Texts[first], c.Type != table.Text &&
+			c.Number(row) != c.Number(first):
 			return false
 		}
 	}
@@ -284,7 +311,8 @@ func (f *fitting) noticeCategories(candidate *candidateColumn) {
 		f.notice(listed, "column %q %s", c.Name, momentOf(made.Dates).notice)
 	case made.Categories == nil || candidate.role == category && !candidate.coded || made.Other != "":
 	case candidate.coded:
-		f.notice(codes, "column %q is named like a code: its %s; --keep %s reads them as quantities", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(candidate.at))
+		f.notice(codes, "column %q is named like a code: its %s; --keep %s reads them as quantities", c.Name,
+			text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(candidate.at))
 	case made.isSwitch():
 		f.notice(switches, "column %q %s: read as 1 or 0", c.Name, made.switchText())
 	case len(made.Categories) == 1: // the user named it, or no other column is left
@@ -294,7 +322,8 @@ func (f *fitting) noticeCategories(candidate *candidateColumn) {
 		if candidate.merged {
 			like = ", in upper or lower case"
 		}
-		f.notice(categories, "column %q has %s: %s%s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories), like)
+		f.notice(categories, "column %q has %s: %s%s; each becomes a column of 0 and 1", c.Name,
+			text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories), like)
 	}
 }
 

@@ -21,7 +21,9 @@ type Rows struct {
 
 // NewRows returns the mapping for a table of count rows; Rows describes the arguments. It keeps kept and ids.
 func NewRows(count int, kept []int32, ids []string) *Rows {
-	return &Rows{Count: count, Kept: kept, IDs: ids, names: sync.OnceValue(func() *table.IDs { return table.NewIDs(ids) })}
+	return &Rows{Count: count, Kept: kept, IDs: ids, names: sync.OnceValue(func() *table.IDs {
+		return table.NewIDs(ids)
+	})}
 }
 
 // Rows returns the rows of the prepared table.
@@ -59,7 +61,8 @@ const pointColumn, idColumn = "point", "id"
 func (r *Rows) Table() *table.Table {
 	var columns []table.Column
 	if r.Kept != nil {
-		c := table.Column{Name: pointColumn, Type: table.Integer, Integers: make([]int64, r.Count), Empty: make([]bool, r.Count)}
+		c := table.Column{Name: pointColumn, Type: table.Integer, Integers: make([]int64, r.Count),
+			Empty: make([]bool, r.Count)}
 		for row := range c.Empty {
 			c.Empty[row] = true
 		}
@@ -113,7 +116,8 @@ func (p *Prepared) DropZeros() (dropped int, err error) {
 	if dropped == p.Points.N {
 		return 0, fault.Invalid("EMPTY_DATA", "no row is left: all rows without missing values are zeros")
 	}
-	kept, values := make([]int32, 0, p.Points.N-dropped), make([]float64, 0, (p.Points.N-dropped)*p.Points.D)
+	kept := make([]int32, 0, p.Points.N-dropped)
+	values := make([]float64, 0, (p.Points.N-dropped)*p.Points.D)
 	for point := range p.Points.N {
 		if zero(point) {
 			continue
@@ -122,7 +126,8 @@ func (p *Prepared) DropZeros() (dropped int, err error) {
 		if p.Kept != nil {
 			row = p.Kept[point]
 		}
-		kept, values = append(kept, row), append(values, p.Points.Row(point)...)
+		kept = append(kept, row)
+		values = append(values, p.Points.Row(point)...)
 	}
 	left, err := dataset.NewPoints(len(kept), p.Points.D, values)
 	if err != nil {

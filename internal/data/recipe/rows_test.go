@@ -40,7 +40,8 @@ func TestRowsAsATable(t *testing.T) {
 			return
 		}
 		got := RowsOf(stored)
-		if got.Count != count || !slices.Equal(got.Kept, kept) || (got.Kept == nil) != (kept == nil) || !slices.Equal(got.IDs, ids) {
+		if got.Count != count || !slices.Equal(got.Kept, kept) || (got.Kept == nil) != (kept == nil) ||
+			!slices.Equal(got.IDs, ids) {
 			t.Fatalf("got %+v of %v, %q", got, kept, ids)
 		}
 	})
@@ -88,7 +89,8 @@ func TestDropZeros(t *testing.T) {
 		t.Fatal(err)
 	}
 	dropped, err := p.DropZeros()
-	if err != nil || dropped != 2 || !slices.Equal(p.Kept, []int32{0, 4}) || !slices.Equal(p.Points.Values, []float64{1, 0, 2, 0}) || p.Rows().Count != 5 {
+	if err != nil || dropped != 2 || !slices.Equal(p.Kept, []int32{0, 4}) ||
+		!slices.Equal(p.Points.Values, []float64{1, 0, 2, 0}) || p.Rows().Count != 5 {
 		t.Errorf("%d, %v: %+v", dropped, err, p)
 	}
 }

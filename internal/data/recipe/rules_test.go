@@ -40,7 +40,8 @@ func TestRules(t *testing.T) {
 	fahrenheit := measured("fahrenheit", rows)
 	rounded := measured("rounded", rows)
 	sizes := integers("size")
-	sentinels, zeros := measured("s", rows), measured("z", rows)
+	sentinels := measured("s", rows)
+	zeros := measured("z", rows)
 	for row, v := range x.Numbers {
 		fahrenheit.Numbers[row] = 1.8*v + 32
 		rounded.Numbers[row] = math.Round(10*x.Numbers[row]*3) / 10
@@ -73,16 +74,35 @@ func TestRules(t *testing.T) {
 		instead Options
 		then    string
 	}{
-		"constant": {[]table.Column{x, integers("one", slices.Repeat([]int64{1}, rows)...)}, "x", `column "one" is left out: it is the same in all rows; --keep one`, Options{Keep: []string{"one"}}, "x one"},
-		"copy":     {[]table.Column{x, fahrenheit}, "x", `column "fahrenheit" (of "x") is left out: a copy, perhaps in another unit; --keep fahrenheit`, Options{Keep: []string{"fahrenheit"}}, "x fahrenheit"},
-		"rounded":  {[]table.Column{tenths, rounded}, "tenths", `"rounded" (of "tenths") is left out`, Options{Only: []string{"tenths", "rounded"}}, "tenths rounded"},
-		"sentinel": {[]table.Column{x, sentinels}, "x s", `column "s": 2 cells with -999 are read as missing; --keep s uses them as numbers`, Options{Keep: []string{"s"}}, "x s"},
-		"zeros":    {[]table.Column{x, zeros}, "x z", `column "z": 2 cells with 0 are read as missing; --keep z uses them as numbers`, Options{Keep: []string{"z"}}, "x z"},
-		"often":    {[]table.Column{x, often}, "x city=Bern city=Oslo city=Rome city=other", `column "city" has 13 different values: those in fewer than 10 rows become one category, "other" (10 rows); --categorical city`, Options{Ignore: []string{"city"}}, "x"},
-		"rare":     {[]table.Column{x, rare}, "x", `column "remark" is left out: its 20 different values hardly repeat in 40 rows; --categorical remark`, Options{Ignore: []string{"remark"}}, "x"},
-		"code":     {[]table.Column{x, renamed(sizes, "countryCode")}, "x countryCode=0 countryCode=3 countryCode=6 countryCode=12", `column "countryCode" is named like a code: its 4 numbers are categories; --keep countryCode`, Options{Keep: []string{"countryCode"}}, "x countryCode"},
-		"size":     {[]table.Column{x, sizes}, "x size", "", Options{Categorical: []string{"size"}}, "x size=0 size=3 size=6 size=12"},
-		"stray":    {[]table.Column{x, stray}, "x weight", `column "weight": a cell is not a number and is read as missing: "ca. 5" in row 7; --categorical weight`, Options{Ignore: []string{"weight"}}, "x"},
+		"constant": {[]table.Column{x, integers("one", slices.Repeat([]int64{1}, rows)...)}, "x",
+			`column "one" is left out: it is the same in all rows; --keep one`, Options{Keep: []string{"one"}},
+			"x one"},
+		"copy": {[]table.Column{x, fahrenheit}, "x",
+			`column "fahrenheit" (of "x") is left out: a copy, perhaps in another unit; --keep fahrenheit`,
+			Options{Keep: []string{"fahrenheit"}}, "x fahrenheit"},
+		"rounded": {[]table.Column{tenths, rounded}, "tenths", `"rounded" (of "tenths") is left out`,
+			Options{Only: []string{"tenths", "rounded"}}, "tenths rounded"},
+		"sentinel": {[]table.Column{x, sentinels}, "x s",
+			`column "s": 2 cells with -999 are read as missing; --keep s uses them as numbers`,
+			Options{Keep: []string{"s"}}, "x s"},
+		"zeros": {[]table.Column{x, zeros}, "x z",
+			`column "z": 2 cells with 0 are read as missing; --keep z uses them as numbers`,
+			Options{Keep: []string{"z"}}, "x z"},
+		"often": {[]table.Column{x, often}, "x city=Bern city=Oslo city=Rome city=other",
+			`column "city" has 13 different values: those in fewer than 10 rows become one category, "other" (10 ` +
+				`rows); --categorical city`, Options{Ignore: []string{"city"}}, "x"},
+		"rare": {[]table.Column{x, rare}, "x",
+			`column "remark" is left out: its 20 different values hardly repeat in 40 rows; --categorical remark`,
+			Options{Ignore: []string{"remark"}}, "x"},
+		"code": {[]table.Column{x, renamed(sizes, "countryCode")},
+			"x countryCode=0 countryCode=3 countryCode=6 countryCode=12",
+			`column "countryCode" is named like a code: its 4 numbers are categories; --keep countryCode`,
+			Options{Keep: []string{"countryCode"}}, "x countryCode"},
+		"size": {[]table.Column{x, sizes}, "x size", "", Options{Categorical: []string{"size"}},
+			"x size=0 size=3 size=6 size=12"},
+		"stray": {[]table.Column{x, stray}, "x weight",
+			`column "weight": a cell is not a number and is read as missing: "ca. 5" in row 7; --categorical weight`,
+			Options{Ignore: []string{"weight"}}, "x"},
 	} {
 		of := made(t, c.columns...)
 		r, notices, err := Fit(t.Context(), of, Options{})
@@ -90,29 +110,35 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if said := strings.Join(notices, "\n"); strings.Join(r.Names(), " ") != c.does || !strings.Contains(said, c.says) || c.says == "" && said != "" {
+		if said := strings.Join(notices, "\n"); strings.Join(r.Names(), " ") != c.does ||
+			!strings.Contains(said, c.says) || c.says == "" && said != "" {
 			t.Errorf("%s: got %q with %s", name, r.Names(), said)
 		}
 		if _, err := r.Apply(t.Context(), of); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		r, notices, err = Fit(t.Context(), of, c.instead)
-		if err != nil || strings.Join(r.Names(), " ") != c.then || c.says != "" && strings.Contains(strings.Join(notices, "\n"), c.says) {
+		if err != nil || strings.Join(r.Names(), " ") != c.then ||
+			c.says != "" && strings.Contains(strings.Join(notices, "\n"), c.says) {
 			t.Errorf("%s, otherwise: got %q with %q, %v", name, r.Names(), notices, err)
 		}
 	}
 	one := words("one", slices.Repeat([]string{"a"}, rows)...)
-	if _, notices, err := Fit(t.Context(), made(t, x, one), Options{Categorical: []string{"one"}, Keep: []string{"one"}}); err == nil && strings.Contains(strings.Join(notices, "\n"), "becomes") {
+	if _, notices, err := Fit(t.Context(), made(t, x, one), Options{Categorical: []string{"one"},
+		Keep: []string{"one"}}); err == nil && strings.Contains(strings.Join(notices, "\n"), "becomes") {
 		t.Errorf("a constant column that is kept: %q", notices)
 	}
-	if _, notices, err := Fit(t.Context(), made(t, one), Options{}); err != nil || !strings.Contains(strings.Join(notices, "\n"), `column "one" is always "a"`) {
+	if _, notices, err := Fit(t.Context(), made(t, one), Options{}); err != nil ||
+		!strings.Contains(strings.Join(notices, "\n"), `column "one" is always "a"`) {
 		t.Errorf("a constant column alone: %q, %v", notices, err)
 	}
-	if _, _, err := Fit(t.Context(), made(t, x, stray), Options{Keep: []string{"weight"}}); !fault.Is(err, "NOT_A_NUMBER") {
+	if _, _, err := Fit(t.Context(), made(t, x, stray), Options{Keep: []string{"weight"}}); !fault.Is(err,
+		"NOT_A_NUMBER") {
 		t.Errorf("a stray word that is kept: got %v", err)
 	}
 	lists := made(t, x, cells("sizes", func(row int) string { return []string{"1,5", "2,5", "x;y"}[row%3] }))
-	if r, _, err := Fit(t.Context(), lists, Options{}); err != nil || !slices.Equal(r.Features[1].Categories, []string{"1,5", "2,5", "x;y"}) {
+	if r, _, err := Fit(t.Context(), lists, Options{}); err != nil ||
+		!slices.Equal(r.Features[1].Categories, []string{"1,5", "2,5", "x;y"}) {
 		t.Errorf("texts that may be lists: %v", err)
 	}
 	for _, o := range []Options{{Keep: []string{"sizes"}}, {Decimals: ","}} {
@@ -120,7 +146,8 @@ func TestRules(t *testing.T) {
 			t.Errorf("numbers with decimal commas: got %v", err)
 		}
 	}
-	if _, _, err := Fit(t.Context(), made(t, x, sentinels), Options{Missing: Error}); !fault.Is(err, "MISSING_VALUE") || !strings.Contains(err.Error(), `"-999" stands for a missing value; use --keep s`) {
+	if _, _, err := Fit(t.Context(), made(t, x, sentinels), Options{Missing: Error}); !fault.Is(err, "MISSING_VALUE") ||
+		!strings.Contains(err.Error(), `"-999" stands for a missing value; use --keep s`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -138,8 +165,10 @@ func TestNewRowsAreReadAlike(t *testing.T) {
 	weight := words("weight", make([]string, rows)...)
 	city := words("city", make([]string, rows)...)
 	for row := range rows {
-		weight.Texts[row], weight.Empty[row] = fmt.Sprint(row*row%23), false
-		city.Texts[row], city.Empty[row] = []string{"Rome", "Oslo"}[row%2], false
+		weight.Texts[row] = fmt.Sprint(row * row % 23)
+		weight.Empty[row] = false
+		city.Texts[row] = []string{"Rome", "Oslo"}[row%2]
+		city.Empty[row] = false
 		if row >= 48 {
 			city.Texts[row] = fmt.Sprint("village ", row)
 		}
@@ -153,16 +182,21 @@ func TestNewRowsAreReadAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(r.Features[0].Absent, []float64{9999}) || !r.Features[1].AbsentTexts || r.Features[2].Other != "other" {
+	if !slices.Equal(r.Features[0].Absent, []float64{9999}) || !r.Features[1].AbsentTexts ||
+		r.Features[2].Other != "other" {
 		t.Fatalf("got %+v, %q", r, notices)
 	}
-	p, err := r.Apply(t.Context(), made(t, numbers("x", 9999, 5), words("weight", "unknown", "7"), words("city", "Paris", "Rome")))
+	p, err := r.Apply(t.Context(), made(t, numbers("x", 9999, 5), words("weight", "unknown", "7"),
+		words("city", "Paris", "Rome")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, rome := slices.Index(p.Names, "city=other"), slices.Index(p.Names, "city=Rome")
-	first, second := p.Points.Row(0), p.Points.Row(1)
-	if first[0] != r.Features[0].Fill || first[1] != r.Features[1].Fill || second[0] != 5 || second[1] != 7 || first[other] != 1 || second[rome] != 1 || len(p.Notices) > 0 {
+	other := slices.Index(p.Names, "city=other")
+	rome := slices.Index(p.Names, "city=Rome")
+	first := p.Points.Row(0)
+	second := p.Points.Row(1)
+	if first[0] != r.Features[0].Fill || first[1] != r.Features[1].Fill || second[0] != 5 || second[1] != 7 ||
+		first[other] != 1 || second[rome] != 1 || len(p.Notices) > 0 {
 		t.Errorf("got %v of %v, %q", p.Points.Values, p.Names, p.Notices)
 	}
 }
@@ -184,7 +218,8 @@ func TestRareValuesBesideOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := strings.Join(notices, "\n"); strings.Join(r.Names(), " ") != "x city=Other city=Red" || !strings.Contains(said, `one category, "Other" (10 rows)`) {
+		if said := strings.Join(notices, "\n"); strings.Join(r.Names(), " ") != "x city=Other city=Red" ||
+			!strings.Contains(said, `one category, "Other" (10 rows)`) {
 			t.Fatalf("got %q with %s", r.Names(), said)
 		}
 		if f := r.Features[1]; f.Other != "Other" || missing == Mean && f.FillCategory != "Other" {
@@ -205,7 +240,8 @@ func TestRareValuesBesideOther(t *testing.T) {
 
 // A last row of totals becomes no point, whatever tells that it is one.
 func TestTotals(t *testing.T) {
-	a, b := integers("a", 1, 2, 4, 9, 3, 7, 26), numbers("b", 1.5, 2, 0.25, 9, 3, 4, 19.75)
+	a := integers("a", 1, 2, 4, 9, 3, 7, 26)
+	b := numbers("b", 1.5, 2, 0.25, 9, 3, 4, 19.75)
 	who := words("who", "ann", "bob", "cat", "dan", "eve", "flo", "Total:")
 	means := numbers("c", 10.5, 20.25, 30.125, 40.5, 50.75, 60.5, 35.4375)
 	for name, c := range map[string]struct {
@@ -215,9 +251,11 @@ func TestTotals(t *testing.T) {
 		"called so":      {[]table.Column{who, means}, true},
 		"sums":           {[]table.Column{a, b}, true},
 		"sums and means": {[]table.Column{a, b, means}, true},
-		"among numbers":  {[]table.Column{words("case", "1", "2", "3", "4", "5", "6", "Total"), words("w", "1.5", "3.5", "2", "9", "4", "5", "Sum"), means}, true},
-		"one sum":        {[]table.Column{a, numbers("d", 1, 2, 3, 5, 8, 13, 21)}, false},
-		"an average":     {[]table.Column{words("level", "low", "low", "high", "high", "low", "high", "average"), numbers("d", 1, 2, 3, 5, 8, 13, 21)}, false},
+		"among numbers": {[]table.Column{words("case", "1", "2", "3", "4", "5", "6", "Total"),
+			words("w", "1.5", "3.5", "2", "9", "4", "5", "Sum"), means}, true},
+		"one sum": {[]table.Column{a, numbers("d", 1, 2, 3, 5, 8, 13, 21)}, false},
+		"an average": {[]table.Column{words("level", "low", "low", "high", "high", "low", "high", "average"),
+			numbers("d", 1, 2, 3, 5, 8, 13, 21)}, false},
 		"an id that is none": {[]table.Column{
 			words("id", "1", "2", "3", "4", "5", "6", ""), a, b}, true},
 	} {
@@ -230,7 +268,10 @@ func TestTotals(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if p.Total != c.total || c.total && (p.Points.N != 6 || len(p.Kept) != 6 || !strings.HasPrefix(notices[0], "the last row is left out: ")) || !c.total && p.Kept != nil {
+		if p.Total != c.total ||
+			c.total &&
+				(p.Points.N != 6 || len(p.Kept) != 6 || !strings.HasPrefix(notices[0], "the last row is left out: ")) ||
+			!c.total && p.Kept != nil {
 			t.Errorf("%s: got %+v with %q", name, p, notices)
 		}
 		if p.IDs != nil && len(p.IDs) != 7 || p.Rows().Count != 7 {
@@ -296,7 +337,8 @@ func TestDays(t *testing.T) {
 	}
 	when := words("when", "2024-05-01", "2024-05-03", "2024-05-02", "2024-06-01")
 	r, notices, err := Fit(t.Context(), made(t, when, numbers("x", 1, 2, 3, 5)), Options{Dates: true})
-	if err != nil || strings.Join(r.Names(), " ") != "when x" || !strings.Contains(strings.Join(notices, "\n"), `column "when" holds dates, read as days since 1970`) {
+	if err != nil || strings.Join(r.Names(), " ") != "when x" ||
+		!strings.Contains(strings.Join(notices, "\n"), `column "when" holds dates, read as days since 1970`) {
 		t.Fatalf("got %+v, %q, %v", r, notices, err)
 	}
 	for first, says := range map[string]string{
@@ -309,8 +351,11 @@ func TestDays(t *testing.T) {
 		if first == "2024-03-04" {
 			second = "2024-03-05"
 		}
-		_, notices, err := Fit(t.Context(), made(t, words("when", first, second, first, second), numbers("x", 1, 2, 3, 5)), Options{Dates: true})
-		if err != nil || !slices.ContainsFunc(notices, func(notice string) bool { return strings.HasSuffix(notice, says) }) {
+		_, notices, err := Fit(t.Context(), made(t, words("when", first, second, first, second),
+			numbers("x", 1, 2, 3, 5)), Options{Dates: true})
+		if err != nil || !slices.ContainsFunc(notices, func(notice string) bool {
+			return strings.HasSuffix(notice, says)
+		}) {
 			t.Errorf("%s: got %q, %v; want %q", first, notices, err, says)
 		}
 	}
@@ -319,10 +364,12 @@ func TestDays(t *testing.T) {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	compact := made(t, integers("when", 19700102, 19700103, 19700111, 19700102), numbers("x", 1, 2, 3, 5))
-	if r, notices, err := Fit(t.Context(), compact, Options{}); err != nil || strings.Join(r.Names(), " ") != "x" || !strings.Contains(strings.Join(notices, "\n"), `column "when" is left out: it holds dates`) {
+	if r, notices, err := Fit(t.Context(), compact, Options{}); err != nil || strings.Join(r.Names(), " ") != "x" ||
+		!strings.Contains(strings.Join(notices, "\n"), `column "when" is left out: it holds dates`) {
 		t.Errorf("got %+v, %q, %v", r, notices, err)
 	}
-	if r, _, err := Fit(t.Context(), compact, Options{Only: []string{"when"}}); err != nil || r.Features[0].Dates != "" {
+	if r, _, err := Fit(t.Context(), compact, Options{Only: []string{"when"}}); err != nil ||
+		r.Features[0].Dates != "" {
 		t.Errorf("numbers that the user asked for: %+v, %v", r, err)
 	}
 	compacted, _, err := Fit(t.Context(), compact, Options{Dates: true})
@@ -333,17 +380,21 @@ func TestDays(t *testing.T) {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	// New dates may be stored as numbers. Any other number is an error, because the dates beside it would not be days.
-	if p, err := compacted.Apply(t.Context(), made(t, numbers("when", 19700111, 19700102), numbers("x", 1, 2))); err != nil || p.Points.Row(0)[0] != 10 {
+	if p, err := compacted.Apply(t.Context(), made(t, numbers("when", 19700111, 19700102),
+		numbers("x", 1, 2))); err != nil || p.Points.Row(0)[0] != 10 {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	for cell, column := range map[string]table.Column{
-		`"99999999"`: integers("when", 19700102, 99999999), `"0"`: integers("when", 0, 19700102), `"19700230"`: integers("when", 19700230, 19700102), `"1.5"`: numbers("when", 19700102, 1.5),
+		`"99999999"`: integers("when", 19700102, 99999999), `"0"`: integers("when", 0, 19700102),
+		`"19700230"`: integers("when", 19700230, 19700102), `"1.5"`: numbers("when", 19700102, 1.5),
 	} {
-		if _, err := compacted.Apply(t.Context(), made(t, column, numbers("x", 1, 2))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), cell+" is not a date") {
+		if _, err := compacted.Apply(t.Context(), made(t, column, numbers("x", 1, 2))); !fault.Is(err,
+			"NOT_A_NUMBER") || !strings.Contains(err.Error(), cell+" is not a date") {
 			t.Errorf("%s: got %v", cell, err)
 		}
 	}
-	if _, err := r.Apply(t.Context(), made(t, words("when", "soon"), numbers("x", 1))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), `"soon" is not a date`) {
+	if _, err := r.Apply(t.Context(), made(t, words("when", "soon"), numbers("x", 1))); !fault.Is(err,
+		"NOT_A_NUMBER") || !strings.Contains(err.Error(), `"soon" is not a date`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -352,7 +403,8 @@ func TestDays(t *testing.T) {
 func twoKinds(t *testing.T, rows int, missing float64) (*table.Table, []int) {
 	random := rand.New(rand.NewPCG(1, 1))
 	kinds := make([]int, rows)
-	columns := []table.Column{{Name: "a", Type: table.Number}, {Name: "b", Type: table.Number}, {Name: "c", Type: table.Number}, {Name: "color", Type: table.Text}}
+	columns := []table.Column{{Name: "a", Type: table.Number}, {Name: "b", Type: table.Number},
+		{Name: "c", Type: table.Number}, {Name: "color", Type: table.Text}}
 	for row := range kinds {
 		kinds[row] = row % 2
 		for at := range columns {
@@ -457,14 +509,16 @@ func TestChoose(t *testing.T) {
 
 // A donor of another category adds 1/unit², one of the same nothing, and one without a value as much as the mean.
 func TestDistanceOfCategories(t *testing.T) {
-	sources := []source{{Feature: &Feature{Categories: []string{"a", "b", "c"}, Donors: []float64{0, 1, 2, 0, 1}, DonorGaps: []uint32{3}, Unit: 0.3}}}
+	sources := []source{{Feature: &Feature{Categories: []string{"a", "b", "c"}, Donors: []float64{0, 1, 2, 0, 1},
+		DonorGaps: []uint32{3}, Unit: 0.3}}}
 	s, err := newSimilarity(sources)
 	if err != nil {
 		t.Fatal(err)
 	}
 	scale := 1 / 0.3
 	differ := float64(scale * scale)
-	for value, want := range map[float64][]float64{0: {7, 7 + differ, 7 + differ, 9, 7 + differ}, 1: {7 + differ, 7, 7 + differ, 9, 7}, -1: {7 + differ, 7 + differ, 7 + differ, 9, 7 + differ}} {
+	for value, want := range map[float64][]float64{0: {7, 7 + differ, 7 + differ, 9, 7 + differ},
+		1: {7 + differ, 7, 7 + differ, 9, 7}, -1: {7 + differ, 7 + differ, 7 + differ, 9, 7 + differ}} {
 		got := []float64{7, 7, 7, 7, 7}
 		if s.add(got, 0, value); !slices.Equal(got, want) {
 			t.Errorf("category %v: %v, want %v", value, got, want)
@@ -499,7 +553,8 @@ func TestDonorRows(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	rows := donorRows(100_000, 8)
-	if len(rows) != maxDonors || !slices.IsSorted(rows) || !reflect.DeepEqual(rows, donorRows(100_000, 8)) || rows[0] < 0 || rows[maxDonors-1] >= 100_000 {
+	if len(rows) != maxDonors || !slices.IsSorted(rows) || !reflect.DeepEqual(rows, donorRows(100_000, 8)) ||
+		rows[0] < 0 || rows[maxDonors-1] >= 100_000 {
 		t.Errorf("got %v", rows)
 	}
 	odd := 0
@@ -531,7 +586,9 @@ func TestHardlyAnything(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if said := strings.Join(notices, "\n"); strings.Contains(said, "left out") || name == "alike" && !strings.Contains(said, "all rows are equal") || name == "only counting" && !strings.Contains(said, "counts the rows from 1, but is used") {
+		if said := strings.Join(notices, "\n"); strings.Contains(said, "left out") ||
+			name == "alike" && !strings.Contains(said, "all rows are equal") ||
+			name == "only counting" && !strings.Contains(said, "counts the rows from 1, but is used") {
 			t.Errorf("%s: %s", name, said)
 		}
 		if p, err := r.Apply(t.Context(), of); err != nil || p.Points.N != of.Rows() {

@@ -42,7 +42,8 @@ func (s *source) keepDonors(donors []int) {
 		s.Unit = deviation(present(c))
 		return
 	}
-	counts, total := make([]float64, len(s.Categories)), 0.0
+	counts := make([]float64, len(s.Categories))
+	total := 0.0
 	for value, cells := range spellings(c) {
 		counts[int(s.numberOf(value))] += float64(cells)
 		total += float64(cells)
@@ -91,7 +92,8 @@ func newSimilarity(sources []source) (*similarity, error) {
 	}
 	s := &similarity{
 		sources: sources, donors: len(sources[0].Donors),
-		values: make([][]float64, len(sources)), costs: make([][]float64, len(sources)), counts: make([]int, len(sources)),
+		values: make([][]float64, len(sources)), costs: make([][]float64, len(sources)),
+		counts: make([]int, len(sources)),
 	}
 	for at := range sources {
 		f := &sources[at]
@@ -108,7 +110,10 @@ func newSimilarity(sources []source) (*similarity, error) {
 			s.values[at][donor] = math.NaN()
 		}
 		if bad {
-			return nil, fault.Invalid("BAD_RECIPE", "the rows stored in the recipe to fill empty cells of column %q are invalid; run the job again", f.Column).With("column", f.Column)
+			return nil,
+				fault.Invalid("BAD_RECIPE",
+					"the rows stored in the recipe to fill empty cells of column %q are invalid; run the job again",
+					f.Column).With("column", f.Column)
 		}
 		s.prepare(at)
 	}
@@ -118,7 +123,8 @@ func newSimilarity(sources []source) (*similarity, error) {
 // prepare computes what depends on the donors of a source only.
 func (s *similarity) prepare(at int) {
 	f, have := &s.sources[at], 0
-	scale, costs := 1/f.Unit, make([]float64, s.donors)
+	scale := 1 / f.Unit
+	costs := make([]float64, s.donors)
 	for donor, v := range s.values[at] {
 		if costs[donor] = unknownCost; v == v {
 			costs[donor] = float64(scale * scale)
@@ -155,7 +161,8 @@ func (s *similarity) fillRow(point []float64, row int, distances []float64) {
 		if !f.column.IsEmpty(row) {
 			continue
 		}
-		f.blend(point[f.at:f.at+f.columns()], distances, s.values[at], nearestDonors(distances, s.values[at], s.counts[at], chosen[:0]))
+		f.blend(point[f.at:f.at+f.columns()], distances, s.values[at], nearestDonors(distances, s.values[at],
+			s.counts[at], chosen[:0]))
 	}
 }
 

@@ -37,7 +37,8 @@ func isTruthValue(text string) bool {
 
 // isSwitch reports whether the categories are no and yes, which a single column of 0 and 1 encodes.
 func (f *Feature) isSwitch() bool {
-	return len(f.Categories) == 2 && strings.ToLower(f.Categories[1]) == opposites[strings.ToLower(f.Categories[0])] || f.isCheck()
+	return len(f.Categories) == 2 && strings.ToLower(f.Categories[1]) == opposites[strings.ToLower(f.Categories[0])] ||
+		f.isCheck()
 }
 
 // switchText describes the cells of a switch to the user, after the name of the column.

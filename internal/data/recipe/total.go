@@ -12,8 +12,10 @@ import (
 
 // Lowercase names of a last row that holds totals or averages.
 var (
-	totals   = []string{"total", "totals", "sum", "sums", "grand total", "overall", "all", "subtotal", "summe", "gesamt", "gesamtsumme", "insgesamt", "total général", "totale", "suma", "somme"}
-	averages = []string{"average", "averages", "mean", "means", "avg", "median", "durchschnitt", "mittelwert", "mittel", "schnitt", "moyenne", "media", "promedio"}
+	totals = []string{"total", "totals", "sum", "sums", "grand total", "overall", "all", "subtotal", "summe",
+		"gesamt", "gesamtsumme", "insgesamt", "total général", "totale", "suma", "somme"}
+	averages = []string{"average", "averages", "mean", "means", "avg", "median", "durchschnitt", "mittelwert", "mittel",
+		"schnitt", "moyenne", "media", "promedio"}
 )
 
 // fewestSummed is the smallest number of rows above a row of totals.
@@ -26,9 +28,11 @@ func (f *fitting) findTotal() {
 	}
 	r, last := f.recipe, f.Rows()-1
 	for at := range f.Columns {
-		if c := &f.Columns[at]; f.roles[at] != unused && endsInTotal(c) && (slices.Contains(totals, lastName(c)) || f.hasMeans()) {
+		if c := &f.Columns[at]; f.roles[at] != unused && endsInTotal(c) &&
+			(slices.Contains(totals, lastName(c)) || f.hasMeans()) {
 			r.TotalColumn = c.Name
-			f.notice(listed, "the last row is left out: column %q calls it %.40q; --keep-last-row uses it", c.Name, c.Texts[last])
+			f.notice(listed, "the last row is left out: column %q calls it %.40q; --keep-last-row uses it", c.Name,
+				c.Texts[last])
 			break
 		}
 	}
@@ -38,7 +42,8 @@ func (f *fitting) findTotal() {
 		for at := range f.Columns {
 			c := &f.Columns[at]
 			switch {
-			case f.roles[at] == unused || f.roles[at] == identifies || f.roles[at] == classifies || looksLikeID(f.Table, at) || looksLikeLabel(f.Table, at):
+			case f.roles[at] == unused || f.roles[at] == identifies || f.roles[at] == classifies ||
+				looksLikeID(f.Table, at) || looksLikeLabel(f.Table, at):
 			case c.Type != table.Text:
 				columns = append(columns, c)
 			default:
@@ -58,7 +63,8 @@ func (f *fitting) findTotal() {
 		f.notice(listed, "the last row is left out: it holds the %s of the rows above; --keep-last-row uses it", what)
 	}
 	whole := f.Columns
-	f.Table, f.retyped = f.First(last), make([]bool, len(whole))
+	f.Table = f.First(last)
+	f.retyped = make([]bool, len(whole))
 	for at := range whole {
 		if c := &whole[at]; c.Type == table.Text && !c.IsEmpty(last) {
 			if _, ok := readNumber(c.Texts[last], r.Decimals); !ok {
@@ -80,7 +86,8 @@ func (f *fitting) retype(c *table.Column) bool {
 		whole = whole && v == math.Trunc(v) && math.Abs(v) < 1<<53
 	}
 	if whole {
-		read.Type, read.Integers = table.Integer, make([]int64, len(read.Numbers))
+		read.Type = table.Integer
+		read.Integers = make([]int64, len(read.Numbers))
 		for row, v := range read.Numbers {
 			read.Integers[row] = int64(v)
 		}
@@ -166,11 +173,17 @@ func summed(columns []*table.Column) (sums, means int, all bool) {
 		if c.IsEmpty(last) {
 			continue
 		}
-		value, sum, size, squares, count := c.Number(last), 0.0, 0.0, 0.0, 0.0
+		value := c.Number(last)
+		sum := 0.0
+		size := 0.0
+		squares := 0.0
+		count := 0.0
 		for row := range last {
 			if !c.IsEmpty(row) {
 				v := c.Number(row)
-				sum, size, count = sum+v, size+math.Abs(v), count+1
+				sum += v
+				size += math.Abs(v)
+				count++
 				squares += float64(v * v)
 			}
 		}
@@ -180,7 +193,8 @@ func summed(columns []*table.Column) (sums, means int, all bool) {
 		mean := sum / count
 		deviation := math.Sqrt(max(0, squares/count-float64(mean*mean)))
 		step := stepOf(value)
-		exact, rounding := float64(1e-9*size), min(float64(0.51*step), deviation/20)
+		exact := float64(1e-9 * size)
+		rounding := min(float64(0.51*step), deviation/20)
 		switch {
 		case math.Abs(value-sum) <= exact+rounding:
 			if count > 1 && size > 0 && deviation > 0 {

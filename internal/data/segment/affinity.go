@@ -53,17 +53,21 @@ func (a Affinity) Check(p *Picture) error {
 		value float64
 	}{{"position", a.SigmaPosition}, {"gray", a.SigmaGray}} {
 		if !(sigma.value > 0) || math.IsInf(sigma.value, 0) {
-			return fault.Invalid("BAD_SIGMA", "the width (sigma) of the %s is %v; it must be positive and finite", sigma.name, sigma.value)
+			return fault.Invalid("BAD_SIGMA", "the width (sigma) of the %s is %v; it must be positive and finite",
+				sigma.name, sigma.value)
 		}
 	}
 	if !(a.Radius >= 1) || math.IsInf(a.Radius, 0) {
-		return fault.Invalid("BAD_RADIUS", "the radius is %v; it must be finite and at least 1, so that pixels that share a side are joined", a.Radius)
+		return fault.Invalid("BAD_RADIUS",
+			"the radius is %v; it must be finite and at least 1, so that pixels that share a side are joined", a.Radius)
 	}
 	if p.Pixels() < 2 {
 		return fault.Invalid("EMPTY_PICTURE", "a picture of one pixel has no edges and nothing to segment")
 	}
 	if pairs := a.pairs(p); pairs > maxPairs {
-		return fault.Invalid("TOO_MANY_EDGES", "%.0f pairs of the %d x %d pixels are within the radius %v, which would take about %.0f GB of memory to cluster on one machine; at most %d are supported: take a smaller radius or picture",
+		return fault.Invalid("TOO_MANY_EDGES",
+			"%.0f pairs of the %d x %d pixels are within the radius %v, which would take about %.0f GB of memory to "+
+				"cluster on one machine; at most %d are supported: take a smaller radius or picture",
 			pairs, p.Width, p.Height, a.Radius, pairs*bytesPerEdge/1e9, maxPairs)
 	}
 	return nil
@@ -120,7 +124,8 @@ func (a Affinity) offsets(p *Picture) []offset {
 			if dy == 0 && dx <= 0 {
 				continue
 			}
-			positionTerm := halfSquare(float64(dx)/a.SigmaPosition) + halfSquare(float64(dy)/a.SigmaPosition) // exact, fused or not
+			// exact, fused or not
+			positionTerm := halfSquare(float64(dx)/a.SigmaPosition) + halfSquare(float64(dy)/a.SigmaPosition)
 			if elementary.Exp(-positionTerm) < minWeight && dx*dx+dy*dy > 1 {
 				continue // too small, whatever the gray values are
 			}

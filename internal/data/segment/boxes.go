@@ -20,7 +20,9 @@ func (b Box) Check(width, height int) error {
 		return fault.Invalid("EMPTY_BOX", "the box is %d x %d pixels; it needs at least one", b.Width, b.Height)
 	}
 	if b.X < 0 || b.Y < 0 || b.Width > width || b.Height > height || b.X > width-b.Width || b.Y > height-b.Height {
-		return fault.Invalid("BOX_OUTSIDE", "the box of %d x %d pixels at (%d, %d) is not inside the picture of %d x %d; its first pixel is (0, 0), at the top left",
+		return fault.Invalid("BOX_OUTSIDE",
+			"the box of %d x %d pixels at (%d, %d) is not inside the picture of %d x %d; its first pixel is (0, 0), "+
+				"at the top left",
 			b.Width, b.Height, b.X, b.Y, width, height)
 	}
 	return nil
@@ -52,7 +54,9 @@ func Label(width, height int, boxes []Box) (Labeled, error) {
 			for x := b.X; x < b.X+b.Width; x++ {
 				i := y*width + x
 				if owner[i] != unlabeled && owner[i] != int32(rank) {
-					return nil, fault.Invalid("CONTRADICTORY_BOXES", "box %d gives the pixel (%d, %d) the label %d, an earlier one the label %d; boxes of different labels must not overlap",
+					return nil, fault.Invalid("CONTRADICTORY_BOXES",
+						"box %d gives the pixel (%d, %d) the label %d, an earlier one the label %d; boxes of "+
+							"different labels must not overlap",
 						at, x, y, b.Label, labels[owner[i]])
 				}
 				owner[i] = int32(rank)
@@ -80,12 +84,14 @@ func (l Labeled) Chains(weight float64) []constraint.Constraint {
 	var links []constraint.Constraint
 	for _, class := range l {
 		for at := 1; at < len(class); at++ {
-			links = append(links, constraint.Constraint{I: class[at-1], J: class[at], Kind: constraint.MustLink, Weight: weight, Weighted: true})
+			links = append(links, constraint.Constraint{I: class[at-1], J: class[at], Kind: constraint.MustLink,
+				Weight: weight, Weighted: true})
 		}
 	}
 	l.eachTwoLabels(func(a, b []int32) {
 		for at := range max(len(a), len(b)) {
-			links = append(links, constraint.Constraint{I: a[at%len(a)], J: b[at%len(b)], Kind: constraint.CannotLink, Weight: weight, Weighted: true})
+			links = append(links, constraint.Constraint{I: a[at%len(a)], J: b[at%len(b)], Kind: constraint.CannotLink,
+				Weight: weight, Weighted: true})
 		}
 	})
 	return links
@@ -99,21 +105,25 @@ func (l Labeled) AllPairs(weight float64) ([]constraint.Constraint, error) {
 		pixels += len(class)
 	}
 	if pairs := pixels * (pixels - 1) / 2; pairs > maxAllPairs {
-		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "the %d labeled pixels have %d pairs; at most %d are listed: make the boxes smaller, or leave --all-pairs off, which implies the same with fewer constraints",
+		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS",
+			"the %d labeled pixels have %d pairs; at most %d are listed: make the boxes smaller, or leave "+
+				"--all-pairs off, which implies the same with fewer constraints",
 			pixels, pairs, maxAllPairs)
 	}
 	var links []constraint.Constraint
 	for _, class := range l {
 		for at, i := range class {
 			for _, j := range class[at+1:] {
-				links = append(links, constraint.Constraint{I: i, J: j, Kind: constraint.MustLink, Weight: weight, Weighted: true})
+				links = append(links, constraint.Constraint{I: i, J: j, Kind: constraint.MustLink, Weight: weight,
+					Weighted: true})
 			}
 		}
 	}
 	l.eachTwoLabels(func(a, b []int32) {
 		for _, i := range a {
 			for _, j := range b {
-				links = append(links, constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink, Weight: weight, Weighted: true})
+				links = append(links, constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink, Weight: weight,
+					Weighted: true})
 			}
 		}
 	})

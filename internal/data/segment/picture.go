@@ -33,7 +33,9 @@ func CheckSize(width, height int) error {
 		return fault.Invalid("EMPTY_PICTURE", "the picture is %d x %d pixels; it needs at least one", width, height)
 	}
 	if width > MaxPixels/height {
-		return fault.Invalid("PICTURE_TOO_LARGE", "the picture is %d x %d pixels; at most %d in all (such as 2048 x 2048) are supported; make it smaller first",
+		return fault.Invalid("PICTURE_TOO_LARGE",
+			"the picture is %d x %d pixels; at most %d in all (such as 2048 x 2048) are supported; make it "+
+				"smaller first",
 			width, height, MaxPixels)
 	}
 	return nil
@@ -85,7 +87,8 @@ const (
 // deviation is in gray levels from 0 to 255.
 func DrawHalves(width, height int, noise float64, rng *rand.Rand) (*Scene, error) {
 	if width < minSide || height < minSide {
-		return nil, fault.Invalid("PICTURE_TOO_SMALL", "the picture is %d x %d pixels; each side needs at least %d", width, height, minSide)
+		return nil, fault.Invalid("PICTURE_TOO_SMALL", "the picture is %d x %d pixels; each side needs at least %d",
+			width, height, minSide)
 	}
 	if err := CheckSize(width, height); err != nil {
 		return nil, err
@@ -93,7 +96,8 @@ func DrawHalves(width, height int, noise float64, rng *rand.Rand) (*Scene, error
 	if !(noise >= 0) || math.IsInf(noise, 0) {
 		return nil, fault.Invalid("BAD_NUMBER", "the noise is %v; it must be 0 or more, and finite", noise)
 	}
-	s := &Scene{Picture: &Picture{Width: width, Height: height, Gray: make([]uint16, width*height)}, Truth: make([]int32, width*height)}
+	s := &Scene{Picture: &Picture{Width: width, Height: height, Gray: make([]uint16, width*height)},
+		Truth: make([]int32, width*height)}
 	for i := range s.Truth {
 		x, y := i%width, i/width
 		gray := sceneTop + float64(sceneFade*float64(y))/float64(height-1)

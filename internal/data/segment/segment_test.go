@@ -31,7 +31,8 @@ func naiveEdges(p *Picture, a Affinity) []dataset.Edge {
 				continue
 			}
 			gray := float64(p.Gray[i])/257 - float64(p.Gray[j])/257
-			weight := math.Exp(-(dx*dx+dy*dy)/(2*a.SigmaPosition*a.SigmaPosition) - gray*gray/(2*a.SigmaGray*a.SigmaGray))
+			weight := math.Exp(-(dx*dx+dy*dy)/(2*a.SigmaPosition*a.SigmaPosition) -
+				gray*gray/(2*a.SigmaGray*a.SigmaGray))
 			if weight < minWeight && dx*dx+dy*dy > 1 {
 				continue
 			}
@@ -51,7 +52,8 @@ func TestEdgesAreThoseOfANaiveLoop(t *testing.T) {
 			SigmaPosition: math.Exp(3 * rng.NormFloat64()),
 			SigmaGray:     math.Exp(2 + 3*rng.NormFloat64()),
 		}
-		got, want := slices.Collect(a.Edges(p)), naiveEdges(p, a)
+		got := slices.Collect(a.Edges(p))
+		want := naiveEdges(p, a)
 		same := slices.EqualFunc(got, want, func(g, w dataset.Edge) bool {
 			return g.Source == w.Source && g.Target == w.Target && math.Abs(g.Weight-w.Weight) <= 1e-12*w.Weight
 		})
@@ -77,7 +79,8 @@ func TestTheGraphIsConnected(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	for range 200 {
 		p := randomPicture(1+rng.IntN(12), 1+rng.IntN(12), rng)
-		a := Affinity{Radius: 1 + 3*rng.Float64(), SigmaPosition: math.Exp(-20 * rng.Float64()), SigmaGray: math.Exp(-700 * rng.Float64())}
+		a := Affinity{Radius: 1 + 3*rng.Float64(), SigmaPosition: math.Exp(-20 * rng.Float64()),
+			SigmaGray: math.Exp(-700 * rng.Float64())}
 		var links []constraint.Constraint
 		for e := range a.Edges(p) {
 			if e.Weight < minWeight || e.Weight > 1 {
@@ -169,10 +172,12 @@ func TestSizesAreChecked(t *testing.T) {
 		reason        string
 	}{
 		{1, 1, ""}, {2048, 2048, ""}, {MaxPixels, 1, ""}, {1, MaxPixels, ""},
-		{2048, 2049, "PICTURE_TOO_LARGE"}, {math.MaxInt, math.MaxInt, "PICTURE_TOO_LARGE"}, {1, math.MaxInt, "PICTURE_TOO_LARGE"},
+		{2048, 2049, "PICTURE_TOO_LARGE"}, {math.MaxInt, math.MaxInt, "PICTURE_TOO_LARGE"},
+		{1, math.MaxInt, "PICTURE_TOO_LARGE"},
 		{0, 5, "EMPTY_PICTURE"}, {5, -1, "EMPTY_PICTURE"},
 	} {
-		if err := CheckSize(c.width, c.height); (err == nil) != (c.reason == "") || err != nil && !fault.Is(err, c.reason) {
+		if err := CheckSize(c.width, c.height); (err == nil) != (c.reason == "") ||
+			err != nil && !fault.Is(err, c.reason) {
 			t.Errorf("%d x %d: %v, want %q", c.width, c.height, err, c.reason)
 		}
 	}
@@ -194,7 +199,8 @@ func randomBoxes(width, height int, rng *rand.Rand) []Box {
 func TestChainsHaveTheClosureOfAllPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
 	for range 300 {
-		width, height := 1+rng.IntN(8), 1+rng.IntN(8)
+		width := 1 + rng.IntN(8)
+		height := 1 + rng.IntN(8)
 		boxes := randomBoxes(width, height, rng)
 		labeled, err := Label(width, height, boxes)
 		if err != nil {
@@ -215,7 +221,8 @@ func TestChainsHaveTheClosureOfAllPairs(t *testing.T) {
 			t.Fatalf("%v: a constraint is repeated in %v", boxes, labeled.Chains(UnitWeight))
 		}
 		for _, c := range all {
-			a, b := chains.Components().Of(c.I), chains.Components().Of(c.J)
+			a := chains.Components().Of(c.I)
+			b := chains.Components().Of(c.J)
 			if c.Kind == constraint.MustLink && a != b || c.Kind == constraint.CannotLink && !chains.Apart(a, b) {
 				t.Fatalf("%v: the chains do not imply %+v", boxes, c)
 			}
@@ -313,7 +320,8 @@ func TestDrawHalves(t *testing.T) {
 		// The bottom of the left half is brighter than the top of the right one, but not than its bottom.
 		last := len(s.Truth) - size[0]
 		if s.Picture.Gray[last] <= s.Picture.Gray[size[0]-1] || s.Picture.Gray[last] >= s.Picture.Gray[last+size[0]-1] {
-			t.Errorf("%v: the corners are %d, %d, %d", size, s.Picture.Gray[size[0]-1], s.Picture.Gray[last], s.Picture.Gray[last+size[0]-1])
+			t.Errorf("%v: the corners are %d, %d, %d", size, s.Picture.Gray[size[0]-1], s.Picture.Gray[last],
+				s.Picture.Gray[last+size[0]-1])
 		}
 	}
 	for reason, draw := range map[string]func() (*Scene, error){

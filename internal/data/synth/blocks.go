@@ -99,16 +99,21 @@ func eachRandomPair(n int, probability float64, rng *rand.Rand, yield func(i, j 
 
 // checkBlocks returns an error if no graph has these sizes and degrees.
 func checkBlocks(n, k int, inside, outside float64) error {
-	if err := cmp.Or(checkSizes(n, k), checkNumber("degree inside", inside), checkNumber("degree outside", outside)); err != nil {
+	if err := cmp.Or(checkSizes(n, k), checkNumber("degree inside", inside),
+		checkNumber("degree outside", outside)); err != nil {
 		return err
 	}
 	smallest := n / k
 	if inside > float64(smallest-1) {
-		return fault.Invalid("BAD_DEGREE", "the degree inside is %v, but the smallest block has %d vertices; use at most %d", inside, smallest, smallest-1)
+		return fault.Invalid("BAD_DEGREE",
+			"the degree inside is %v, but the smallest block has %d vertices; use at most %d", inside,
+			smallest, smallest-1)
 	}
 	largest := blockSize(n, k, 0)
 	if outside > float64(n-largest) {
-		return fault.Invalid("BAD_DEGREE", "the degree outside is %v, but the largest block has %d of %d vertices; use at most %d", outside, largest, n, n-largest)
+		return fault.Invalid("BAD_DEGREE",
+			"the degree outside is %v, but the largest block has %d of %d vertices; use at most %d", outside, largest,
+			n, n-largest)
 	}
 	return nil
 }

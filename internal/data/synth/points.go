@@ -51,7 +51,8 @@ func TwoMoons(n int, noise float64, rng *rand.Rand) (*dataset.Points, []int32, e
 }
 
 // curves makes n points of two clusters, each on a curve of its own, and adds noise.
-func curves(n int, noise float64, rng *rand.Rand, curve func(label int32) (x, y float64)) (*dataset.Points, []int32, error) {
+func curves(n int, noise float64, rng *rand.Rand,
+	curve func(label int32) (x, y float64)) (*dataset.Points, []int32, error) {
 	if err := cmp.Or(checkSizes(n, 2), checkNumber("noise", noise)); err != nil {
 		return nil, nil, err
 	}
@@ -112,7 +113,8 @@ func checkSizes(n, k int) error {
 	case n < 2 || n > dataset.MaxRows:
 		return fault.Invalid("BAD_SIZE", "the number of points is %d; it must be from 2 to %d", n, dataset.MaxRows)
 	case k < 1 || k > n:
-		return fault.Invalid("BAD_CLUSTER_COUNT", "the number of clusters is %d for %d points; it must be from 1 to %d", k, n, n)
+		return fault.Invalid("BAD_CLUSTER_COUNT", "the number of clusters is %d for %d points; it must be from 1 to %d",
+			k, n, n)
 	}
 	return nil
 }
@@ -122,7 +124,8 @@ const maxValues = 1 << 32
 
 func checkValues(n, d int) error {
 	if d > maxValues/n {
-		return fault.Invalid("BAD_SIZE", "%d points of %d features have more than %d values; generate fewer", n, d, maxValues)
+		return fault.Invalid("BAD_SIZE", "%d points of %d features have more than %d values; generate fewer",
+			n, d, maxValues)
 	}
 	return nil
 }
@@ -141,9 +144,12 @@ const backgroundMargin = 0.1
 // WithBackground appends count points that are uniform in a box around the given ones, as in the noisy
 // sample of Wang2014 7.2. They form a new class, numbered after those of the truth. It modifies neither
 // argument.
-func WithBackground(points *dataset.Points, truth []int32, count int, rng *rand.Rand) (*dataset.Points, []int32, error) {
+func WithBackground(points *dataset.Points, truth []int32, count int,
+	rng *rand.Rand) (*dataset.Points, []int32, error) {
 	if count < 0 || count > dataset.MaxRows-points.N {
-		return nil, nil, fault.Invalid("BAD_SIZE", "the number of background points is %d next to %d others; it must be from 0 to %d", count, points.N, dataset.MaxRows-points.N)
+		return nil, nil, fault.Invalid("BAD_SIZE",
+			"the number of background points is %d next to %d others; it must be from 0 to %d", count, points.N,
+			dataset.MaxRows-points.N)
 	}
 	if count == 0 {
 		return points, truth, nil
@@ -151,7 +157,8 @@ func WithBackground(points *dataset.Points, truth []int32, count int, rng *rand.
 	if err := checkValues(points.N+count, points.D); err != nil {
 		return nil, nil, err
 	}
-	low, high := slices.Clone(points.Row(0)), slices.Clone(points.Row(0))
+	low := slices.Clone(points.Row(0))
+	high := slices.Clone(points.Row(0))
 	for i := range points.N {
 		for f, v := range points.Row(i) {
 			low[f], high[f] = min(low[f], v), max(high[f], v)
@@ -166,7 +173,8 @@ func WithBackground(points *dataset.Points, truth []int32, count int, rng *rand.
 	for range count {
 		for f := range points.D {
 			size := high[f] - low[f]
-			from, width := low[f]-float64(backgroundMargin*size), (1+2*backgroundMargin)*size
+			from := low[f] - float64(backgroundMargin*size)
+			width := (1 + 2*backgroundMargin) * size
 			values = append(values, from+float64(width*rng.Float64()))
 		}
 		truth = append(truth, class)
@@ -183,7 +191,8 @@ func WithBackground(points *dataset.Points, truth []int32, count int, rng *rand.
 func Constraints(truth []int32, count int, rng *rand.Rand) ([]constraint.Constraint, error) {
 	pairs := pairCount(int64(len(truth)))
 	if count < 0 || int64(count) > pairs {
-		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "the number of constraints is %d; %d points have only %d pairs", count, len(truth), pairs)
+		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS",
+			"the number of constraints is %d; %d points have only %d pairs", count, len(truth), pairs)
 	}
 	constraints := []constraint.Constraint{}
 	drawn := map[int64]bool{}

@@ -76,7 +76,8 @@ func TestBackgroundFillsTheBox(t *testing.T) {
 	if all.N != 450 || !reflect.DeepEqual(classes[:50], truth) || counts(classes)[2] != 400 {
 		t.Fatalf("%d points, classes %v", all.N, counts(classes))
 	}
-	low, high := slices.Clone(points.Row(0)), slices.Clone(points.Row(0))
+	low := slices.Clone(points.Row(0))
+	high := slices.Clone(points.Row(0))
 	for i := range points.N {
 		if !reflect.DeepEqual(all.Row(i), points.Row(i)) {
 			t.Fatalf("point %d moved", i)
@@ -140,12 +141,17 @@ func TestSameSeedSameData(t *testing.T) {
 	makers := map[string]func(rng *rand.Rand) made{
 		"circles": func(rng *rand.Rand) made { p, l, _ := TwoCircles(50, 0.1, rng); return made{points: p, truth: l} },
 		"moons":   func(rng *rand.Rand) made { p, l, _ := TwoMoons(50, 0.1, rng); return made{points: p, truth: l} },
-		"gauss":   func(rng *rand.Rand) made { p, l, _ := Gaussians(50, 4, 3, 1, rng); return made{points: p, truth: l} },
-		"blocks":  func(rng *rand.Rand) made { e, l, _ := Blocks(50, 3, 5, 2, rng); return made{edges: e, truth: l} },
-		"links":   func(rng *rand.Rand) made { c, _ := Constraints(roundRobin(50, 3), 40, rng); return made{links: c} },
+		"gauss": func(rng *rand.Rand) made {
+			p, l, _ := Gaussians(50, 4, 3, 1, rng)
+			return made{points: p, truth: l}
+		},
+		"blocks": func(rng *rand.Rand) made { e, l, _ := Blocks(50, 3, 5, 2, rng); return made{edges: e, truth: l} },
+		"links":  func(rng *rand.Rand) made { c, _ := Constraints(roundRobin(50, 3), 40, rng); return made{links: c} },
 	}
 	for name, make := range makers {
-		a, again, other := make(seeded(5)), make(seeded(5)), make(seeded(6))
+		a := make(seeded(5))
+		again := make(seeded(5))
+		other := make(seeded(6))
 		if !reflect.DeepEqual(a, again) {
 			t.Errorf("%s: the same seed made different data", name)
 		}

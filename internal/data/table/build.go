@@ -15,12 +15,15 @@ import (
 
 // FromBeliefs makes a table of beliefs.
 func FromBeliefs(list []constraint.Belief) *Table {
-	i, j, belief := make([]int64, len(list)), make([]int64, len(list)), make([]float64, len(list))
+	i := make([]int64, len(list))
+	j := make([]int64, len(list))
+	belief := make([]float64, len(list))
 	for at, b := range list {
 		i[at], j[at], belief[at] = int64(b.I), int64(b.J), b.Value
 	}
 	return &Table{rows: len(list), Columns: []Column{
-		{Name: "i", Type: Integer, Integers: i}, {Name: "j", Type: Integer, Integers: j}, {Name: "belief", Type: Number, Numbers: belief},
+		{Name: "i", Type: Integer, Integers: i}, {Name: "j", Type: Integer, Integers: j},
+		{Name: "belief", Type: Number, Numbers: belief},
 	}}
 }
 
@@ -34,7 +37,8 @@ func (t *Table) Keep(place []int32) (*Table, error) {
 		}
 	}
 	if len(about) == 0 && t.rows != len(place) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the table has %d rows for %d points; it needs one row per point", t.rows, len(place))
+		return nil, fault.Invalid("SIZE_MISMATCH", "the table has %d rows for %d points; it needs one row per point",
+			t.rows, len(place))
 	}
 	var rows []int
 	r := &reading{Table: t, columns: about, points: len(place), at: -1}
@@ -64,8 +68,10 @@ func (t *Table) Keep(place []int32) (*Table, error) {
 
 // FromConstraints makes a table of constraints.
 func FromConstraints(list []constraint.Constraint) *Table {
-	i, j := Column{Name: "i", Type: Integer}, Column{Name: "j", Type: Integer}
-	kind, weight := Column{Name: "kind", Type: Text}, Column{Name: "weight", Type: Number, Empty: make([]bool, len(list))}
+	i := Column{Name: "i", Type: Integer}
+	j := Column{Name: "j", Type: Integer}
+	kind := Column{Name: "kind", Type: Text}
+	weight := Column{Name: "weight", Type: Number, Empty: make([]bool, len(list))}
 	for at, c := range list {
 		i.Integers, j.Integers = append(i.Integers, int64(c.I)), append(j.Integers, int64(c.J))
 		kind.Texts = append(kind.Texts, c.Kind.String())
@@ -94,7 +100,8 @@ func (t *Table) Take(rows []int) *Table {
 		c := &t.Columns[at]
 		taken.Columns[at] = Column{
 			Name: c.Name, Type: c.Type,
-			Integers: choose.At(c.Integers, rows), Numbers: choose.At(c.Numbers, rows), Texts: choose.At(c.Texts, rows), Empty: choose.At(c.Empty, rows),
+			Integers: choose.At(c.Integers, rows), Numbers: choose.At(c.Numbers, rows), Texts: choose.At(c.Texts, rows),
+			Empty: choose.At(c.Empty, rows),
 		}
 	}
 	return taken
@@ -108,7 +115,8 @@ func (t *Table) Only(names []string) (*Table, error) {
 	for _, name := range names {
 		c := columns[name]
 		if c == nil {
-			return nil, fault.Invalid("COLUMN_NOT_FOUND", "the table has no column %.60q", name).OnField("columns").With("column", name)
+			return nil, fault.Invalid("COLUMN_NOT_FOUND", "the table has no column %.60q", name).OnField("columns").
+				With("column", name)
 		}
 		only.Columns = append(only.Columns, *c)
 	}
@@ -118,12 +126,14 @@ func (t *Table) Only(names []string) (*Table, error) {
 // First returns a table of the first rows, which shares memory with t.
 func (t *Table) First(rows int) *Table {
 	first := *t
-	first.Columns, first.rows = make([]Column, len(t.Columns)), rows
+	first.Columns = make([]Column, len(t.Columns))
+	first.rows = rows
 	for at := range t.Columns {
 		c := &t.Columns[at]
 		first.Columns[at] = Column{
 			Name: c.Name, Type: c.Type,
-			Integers: upTo(c.Integers, rows), Numbers: upTo(c.Numbers, rows), Texts: upTo(c.Texts, rows), Empty: upTo(c.Empty, rows),
+			Integers: upTo(c.Integers, rows), Numbers: upTo(c.Numbers, rows), Texts: upTo(c.Texts, rows),
+			Empty: upTo(c.Empty, rows),
 		}
 	}
 	return &first
@@ -170,7 +180,8 @@ func Join(parts []*Table) (*Table, error) {
 	joined := &Table{Columns: make([]Column, len(first.Columns)), file: first.file}
 	for _, p := range parts {
 		if len(p.Columns) != len(first.Columns) {
-			return nil, fault.Invalid("COLUMNS_DIFFER", "a part of the table has %d columns, the first has %d", len(p.Columns), len(first.Columns))
+			return nil, fault.Invalid("COLUMNS_DIFFER", "a part of the table has %d columns, the first has %d",
+				len(p.Columns), len(first.Columns))
 		}
 		for _, j := range p.jumps {
 			if j.Row += joined.rows; p.file != joined.file {
@@ -179,7 +190,8 @@ func Join(parts []*Table) (*Table, error) {
 			joined.jumps = append(joined.jumps, j)
 		}
 		if joined.rows += p.rows; joined.rows > MaxRows {
-			return nil, joined.invalid("TOO_MANY_ROWS", "the table has more than %d rows, the largest number supported", MaxRows)
+			return nil, joined.invalid("TOO_MANY_ROWS", "the table has more than %d rows, the largest number supported",
+				MaxRows)
 		}
 	}
 	threads := runtime.GOMAXPROCS(0)
@@ -205,7 +217,9 @@ func Join(parts []*Table) (*Table, error) {
 // join sets the cells of a part, before which there are so many rows.
 func (c *Column) join(part *Column, before int) error {
 	if part.Name != c.Name || part.Type != c.Type {
-		return fault.Invalid("COLUMNS_DIFFER", "a part of the table has a column %.60q of %v, but other parts have %.60q of %v", part.Name, part.Type, c.Name, c.Type)
+		return fault.Invalid("COLUMNS_DIFFER",
+			"a part of the table has a column %.60q of %v, but other parts have %.60q of %v", part.Name, part.Type,
+			c.Name, c.Type)
 	}
 	copy(c.Integers[min(before, len(c.Integers)):], part.Integers)
 	copy(c.Numbers[min(before, len(c.Numbers)):], part.Numbers)

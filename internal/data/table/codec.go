@@ -63,7 +63,8 @@ const encoderBlock = 1 << 16
 
 // Encode writes the canonical bytes.
 func (t *Table) Encode(w io.Writer) error {
-	b, block := bufio.NewWriterSize(w, encoderBlock), make([]byte, encoderBlock)
+	b := bufio.NewWriterSize(w, encoderBlock)
+	block := make([]byte, encoderBlock)
 	write := func(bytes []byte) { _, _ = b.Write(bytes) } // Flush returns the first error
 	write(binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(t.Columns))))
 	write(binary.LittleEndian.AppendUint64(nil, uint64(t.rows)))
@@ -118,7 +119,8 @@ func Decode(r io.Reader, size int64) (*Table, error) {
 	if d.short || string(header[:4]) != magic {
 		return nil, corrupt("no table header")
 	}
-	count, rows := binary.LittleEndian.Uint32(header[4:]), binary.LittleEndian.Uint64(header[8:])
+	count := binary.LittleEndian.Uint32(header[4:])
+	rows := binary.LittleEndian.Uint64(header[8:])
 	if count > MaxColumns || rows > MaxRows || !d.has(4*int64(count)) {
 		return nil, corrupt("impossible sizes")
 	}
@@ -129,7 +131,8 @@ func Decode(r io.Reader, size int64) (*Table, error) {
 		if d.short || head[1] > 1 {
 			return nil, corrupt("the description of a column is invalid")
 		}
-		columns[at].Type, marked[at] = Type(head[0]), head[1] == 1
+		columns[at].Type = Type(head[0])
+		marked[at] = head[1] == 1
 		columns[at].Name = string(d.take(int(binary.LittleEndian.Uint16(head[2:]))))
 	}
 	for at := range columns {
@@ -158,7 +161,8 @@ func (c *Column) hasHiddenValue() bool {
 	for row, empty := range c.Empty {
 		switch {
 		case !empty:
-		case c.Type == Integer && c.Integers[row] != 0, c.Type == Number && math.Float64bits(c.Numbers[row]) != 0, c.Type == Text && c.Texts[row] != "":
+		case c.Type == Integer && c.Integers[row] != 0, c.Type == Number && math.Float64bits(c.Numbers[row]) != 0,
+			c.Type == Text && c.Texts[row] != "":
 			return true
 		}
 	}
@@ -244,7 +248,8 @@ func readBlocks[T any](d *decoder, rows int, convert func(bits uint64) T) []T {
 	if !d.has(8 * int64(rows)) {
 		return nil
 	}
-	cells, buffer := make([]T, rows), make([]byte, min(encoderBlock, 8*rows))
+	cells := make([]T, rows)
+	buffer := make([]byte, min(encoderBlock, 8*rows))
 	for block := range slices.Chunk(cells, encoderBlock/8) {
 		d.read(buffer[:8*len(block)])
 		for at := range block {

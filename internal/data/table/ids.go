@@ -46,7 +46,8 @@ func (ids *IDs) find(name string) (number int32, known bool) {
 	number, known = ids.number[name]
 	if !known && ids.open {
 		number, known = int32(len(ids.list)), true
-		ids.list, ids.number[name] = append(ids.list, name), number
+		ids.list = append(ids.list, name)
+		ids.number[name] = number
 	}
 	return number, known
 }
@@ -97,7 +98,8 @@ type Naming struct {
 func (n Naming) FileColumns(columns Columns) Columns {
 	named := slices.Clone(columns)
 	for at := range named {
-		if (n.IDs != nil || n.InOrder) && pointColumns[named[at].Name] || n.Classes != nil && named[at].Name == "label" {
+		if (n.IDs != nil || n.InOrder) && pointColumns[named[at].Name] ||
+			n.Classes != nil && named[at].Name == "label" {
 			named[at].Type = Text
 		}
 	}
@@ -117,7 +119,8 @@ func (n Naming) IsRow(cells []string, columns Columns) bool {
 		_, isKind := kindOf(cells[at])
 		_, err := strconv.ParseFloat(cells[at], 64)
 		switch {
-		case pointColumns[name] && !n.IDs.mayName(cells[at]), name == "kind" && !isKind, spec.Type != Text && err != nil:
+		case pointColumns[name] && !n.IDs.mayName(cells[at]), name == "kind" && !isKind,
+			spec.Type != Text && err != nil:
 			return false
 		case pointColumns[name], name == "kind", len(names) == 1 && err == nil:
 			sure = true
@@ -141,7 +144,9 @@ func (n Naming) Resolve(t *Table) error {
 		switch {
 		case c.Type != Text:
 		case n.InOrder && pointColumns[c.Name]:
-			c.Type, c.Integers, c.Texts = Integer, make([]int64, t.rows), nil
+			c.Type = Integer
+			c.Integers = make([]int64, t.rows)
+			c.Texts = nil
 			for row := range c.Integers {
 				c.Integers[row] = int64(row)
 			}
@@ -189,13 +194,16 @@ func (t *Table) resolvePoints(c *Column, ids *IDs) error {
 		if ids == nil {
 			var whole bool
 			if numbers[row], whole = integerOf(name); !whole {
-				return t.Fault(c, row, "UNKNOWN_ID", "%.40q is not the number of a row, and the data has no id column: rows are numbered from 0", name).With("id", name)
+				return t.Fault(c, row, "UNKNOWN_ID",
+					"%.40q is not the number of a row, and the data has no id column: rows are numbered from 0",
+					name).With("id", name)
 			}
 			continue
 		}
 		number, known := ids.find(name)
 		if !known {
-			return t.Fault(c, row, "UNKNOWN_ID", "the data has no row with the id %.40q; %s", name, DidYouMean(name, ids.list)).With("id", name)
+			return t.Fault(c, row, "UNKNOWN_ID", "the data has no row with the id %.40q; %s", name,
+				DidYouMean(name, ids.list)).With("id", name)
 		}
 		numbers[row] = int64(number)
 	}
@@ -228,7 +236,8 @@ func integerOf(s string) (int64, bool) {
 // resolveLabels turns names of classes into numbers. Whole numbers stay as they are, unless there are as many
 // different ones as clusters and some is not the number of a cluster, as in 1..k.
 func (t *Table) resolveLabels(c *Column, n Naming) {
-	numbers, classes := make([]int64, t.rows), n.Classes
+	numbers := make([]int64, t.rows)
+	classes := n.Classes
 	whole, numbered := true, true
 	different := make(map[int64]bool)
 	for row, name := range c.Texts {
@@ -239,7 +248,8 @@ func (t *Table) resolveLabels(c *Column, n Naming) {
 		}
 	}
 	if numbered = numbered || len(different) != n.Clusters; whole && !numbered { // such as 1..k
-		t.guessed = append(t.guessed, fmt.Sprintf("its labels are read as names of classes, because clusters are numbered 0..%d", n.Clusters-1))
+		t.guessed = append(t.guessed,
+			fmt.Sprintf("its labels are read as names of classes, because clusters are numbered 0..%d", n.Clusters-1))
 	}
 	if !whole || !numbered {
 		classes.Add(c.Texts)
@@ -323,7 +333,9 @@ func (c *Classes) Number(name string) int { return c.number[name] }
 // Check returns an error if there are more classes than clusters.
 func (c *Classes) Check(k int) error {
 	if len(c.Names) > k {
-		return fault.Invalid("TOO_MANY_CLASSES", "there are %d classes (%.40q and others), but only %s; --k %d makes one for each", len(c.Names), c.Names[0], text.Plural(k, "cluster"), len(c.Names))
+		return fault.Invalid("TOO_MANY_CLASSES",
+			"there are %d classes (%.40q and others), but only %s; --k %d makes one for each", len(c.Names), c.Names[0],
+			text.Plural(k, "cluster"), len(c.Names))
 	}
 	return nil
 }

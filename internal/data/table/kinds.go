@@ -21,14 +21,16 @@ func ignored(name string) ColumnSpec {
 
 // Constraints has the columns i, j, kind ("must" or "cannot") and optionally weight.
 var Constraints = Kind[constraint.Constraint]{
-	Columns{{Name: "i", Type: Integer}, {Name: "j", Type: Integer}, {Name: "kind", Type: Text}, {Name: "weight", Type: Number, Optional: true}},
+	Columns{{Name: "i", Type: Integer}, {Name: "j", Type: Integer}, {Name: "kind", Type: Text},
+		{Name: "weight", Type: Number, Optional: true}},
 	func(r *reading) []constraint.Constraint {
 		list := slices.Grow([]constraint.Constraint(nil), r.rows)
 		for r.next() {
 			c := constraint.Constraint{I: r.index(0), J: r.index(1), Weighted: r.has(3)}
 			var known bool
 			if c.Kind, known = kindOf(r.columns[2].Texts[r.at]); !known {
-				r.refuse(2, "UNKNOWN_CONSTRAINT_KIND", "the kind is %.60q; use must or cannot", r.columns[2].Texts[r.at])
+				r.refuse(2, "UNKNOWN_CONSTRAINT_KIND", "the kind is %.60q; use must or cannot",
+					r.columns[2].Texts[r.at])
 			}
 			if c.I == c.J && c.Kind == constraint.CannotLink {
 				r.refuse(1, "SELF_CANNOT_LINK", "point %s has a cannot-link to itself", r.ids.Of(int(c.I)))
@@ -56,7 +58,8 @@ func kindOf(word string) (k constraint.Kind, known bool) {
 // Seeds has the columns index, label and optionally probability. A point occurs once, or with several labels that all
 // have a probability. A label without a probability is certain.
 var Seeds = Kind[constraint.Seed]{
-	Columns{index, label, {Name: "probability", Type: Number, Optional: true}, ignored("distance"), ignored("margin"), ignored("confidence")},
+	Columns{index, label, {Name: "probability", Type: Number, Optional: true}, ignored("distance"), ignored("margin"),
+		ignored("confidence")},
 	func(r *reading) []constraint.Seed {
 		list := slices.Grow([]constraint.Seed(nil), r.rows)
 		first, same := map[int32]int{}, map[[2]int32]int{} // the first row of a point, and of a point and label
@@ -67,18 +70,21 @@ var Seeds = Kind[constraint.Seed]{
 			}
 			if r.has(2) {
 				if s.Probability = r.number(2); !(s.Probability > 0 && s.Probability <= 1) {
-					r.refuse(2, "BAD_PROBABILITY", "the probability is %v; it must be above 0 and at most 1, or empty for a certain label "+
-						"(leave out labels that the point cannot have)", s.Probability)
+					r.refuse(2, "BAD_PROBABILITY",
+						"the probability is %v; it must be above 0 and at most 1, or empty for a certain label "+
+							"(leave out labels that the point cannot have)", s.Probability)
 				}
 			}
 			if row, again := same[[2]int32{s.Index, s.Label}]; again {
-				r.refuse(0, "DUPLICATE_INDEX", "point %s has the label %d a second time; the first is %s", r.ids.Of(int(s.Index)), s.Label, r.Place(row))
+				r.refuse(0, "DUPLICATE_INDEX", "point %s has the label %d a second time; the first is %s",
+					r.ids.Of(int(s.Index)), s.Label, r.Place(row))
 			}
 			same[[2]int32{s.Index, s.Label}] = r.at
 			if row, again := first[s.Index]; !again {
 				first[s.Index] = r.at
 			} else if list[row].Probability == 0 || s.Probability == 0 {
-				r.refuse(1, "CONTRADICTORY_SEEDS", "point %s has the label %d here and the label %d %s; if both are possible, give each a probability",
+				r.refuse(1, "CONTRADICTORY_SEEDS",
+					"point %s has the label %d here and the label %d %s; if both are possible, give each a probability",
 					r.ids.Of(int(s.Index)), s.Label, list[row].Label, r.Place(row))
 			}
 			list = append(list, s)
@@ -104,7 +110,8 @@ var Weights = Kind[float64]{
 // Labels has the columns index and label, any integer, for each point; or label alone, in the order of the points. If
 // the number of points is 0, it is the number of rows. The other columns that a run writes are ignored.
 var Labels = Kind[int64]{
-	Columns{{Name: "index", Type: Integer, Optional: true}, label, {Name: "class", Type: Text, Optional: true, Ignored: true}, ignored("distance"), ignored("margin"), ignored("confidence")},
+	Columns{{Name: "index", Type: Integer, Optional: true}, label, {Name: "class", Type: Text, Optional: true,
+		Ignored: true}, ignored("distance"), ignored("margin"), ignored("confidence")},
 	func(r *reading) []int64 {
 		if r.points == 0 {
 			r.points = r.rows
@@ -120,7 +127,8 @@ var Labels = Kind[int64]{
 			}
 		}
 		if r.err == nil && r.rows != r.points {
-			r.err = r.invalid("SIZE_MISMATCH", "the table has %s for %s; it needs one label per point", text.Plural(r.rows, "label"), text.Plural(r.points, "point"))
+			r.err = r.invalid("SIZE_MISMATCH", "the table has %s for %s; it needs one label per point",
+				text.Plural(r.rows, "label"), text.Plural(r.points, "point"))
 		}
 		return labels
 	},
@@ -134,7 +142,9 @@ var Clusters = Kind[int32]{
 		clusters := make([]int32, len(labels))
 		for i, label := range labels {
 			if r.err == nil && (label < 0 || label > math.MaxInt32) {
-				r.err = fault.Invalid("LABEL_OUT_OF_RANGE", "point %s has the label %d; labels here are clusters, which are numbered from 0", r.ids.Of(i), label).
+				r.err = fault.Invalid("LABEL_OUT_OF_RANGE",
+					"point %s has the label %d; labels here are clusters, which are numbered from 0",
+					r.ids.Of(i), label).
 					With("index", strconv.Itoa(i))
 			}
 			clusters[i] = int32(label)
@@ -151,7 +161,8 @@ var Beliefs = Kind[constraint.Belief]{
 		list := slices.Grow([]constraint.Belief(nil), r.rows)
 		rows := make([]int, 0, r.rows)
 		for r.next() {
-			list, rows = append(list, constraint.Belief{I: r.index(0), J: r.index(1), Value: r.number(2)}), append(rows, r.at)
+			list = append(list, constraint.Belief{I: r.index(0), J: r.index(1), Value: r.number(2)})
+			rows = append(rows, r.at)
 		}
 		// Sorting finds repeated pairs. Most tables are sorted already, and for whole matrices a map is slow.
 		pair := func(row int) int64 {
@@ -161,7 +172,8 @@ var Beliefs = Kind[constraint.Belief]{
 		for at := 1; at < len(rows) && r.err == nil; at++ {
 			if first := rows[at-1]; pair(first) == pair(rows[at]) {
 				r.at = rows[at]
-				r.refuse(1, "DUPLICATE_PAIR", "the pair %s, %s is listed a second time; the first is %s, and a belief applies to both orders",
+				r.refuse(1, "DUPLICATE_PAIR",
+					"the pair %s, %s is listed a second time; the first is %s, and a belief applies to both orders",
 					r.ids.Of(int(list[r.at].I)), r.ids.Of(int(list[r.at].J)), r.Place(first))
 			}
 		}

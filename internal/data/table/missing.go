@@ -16,14 +16,20 @@ const (
 var missing = map[string]place{
 	"": inTexts | inNumbers | amongNumbers | asClass,
 	// Of people, pandas and R, databases (which write \N), and spreadsheets in English and German.
-	"?": inTexts | inNumbers, "n.a.": inTexts | inNumbers, "<na>": inTexts | inNumbers, `\n`: inTexts | inNumbers, "#n/a": inTexts | inNumbers, "#nv": inTexts | inNumbers,
-	"na": inTexts | inNumbers | amongNumbers, "n/a": inTexts | inNumbers | amongNumbers, "nan": inTexts | inNumbers | amongNumbers, "null": inTexts | inNumbers | amongNumbers,
+	"?": inTexts | inNumbers, "n.a.": inTexts | inNumbers, "<na>": inTexts | inNumbers, `\n`: inTexts | inNumbers,
+	"#n/a": inTexts | inNumbers, "#nv": inTexts | inNumbers,
+	"na": inTexts | inNumbers | amongNumbers, "n/a": inTexts | inNumbers | amongNumbers,
+	"nan": inTexts | inNumbers | amongNumbers, "null": inTexts | inNumbers | amongNumbers,
 	// Of reports, SAS and statistical offices.
-	"-": inNumbers, "--": inNumbers, "–": inNumbers, "—": inNumbers, ".": inNumbers, "..": inNumbers, "none": inNumbers | amongNumbers,
+	"-": inNumbers, "--": inNumbers, "–": inNumbers, "—": inNumbers, ".": inNumbers, "..": inNumbers,
+	"none": inNumbers | amongNumbers,
 	// Explanations.
-	"n.a": amongNumbers, "nd": amongNumbers, "n.d": amongNumbers, "nil": amongNumbers, "missing": amongNumbers, "blank": amongNumbers, "empty": amongNumbers,
-	"pending": amongNumbers, "no data": amongNumbers, "not recorded": amongNumbers, "not applicable": amongNumbers, "not available": amongNumbers,
-	"not known": amongNumbers, "k.a": amongNumbers, "ka": amongNumbers, "keine angabe": amongNumbers, "fehlt": amongNumbers,
+	"n.a": amongNumbers, "nd": amongNumbers, "n.d": amongNumbers, "nil": amongNumbers, "missing": amongNumbers,
+	"blank": amongNumbers, "empty": amongNumbers,
+	"pending": amongNumbers, "no data": amongNumbers, "not recorded": amongNumbers, "not applicable": amongNumbers,
+	"not available": amongNumbers,
+	"not known":     amongNumbers, "k.a": amongNumbers, "ka": amongNumbers, "keine angabe": amongNumbers,
+	"fehlt":   amongNumbers,
 	"unknown": amongNumbers | asClass, "undefined": amongNumbers | asClass, "tbd": amongNumbers | asClass,
 	"unbekannt": amongNumbers | asClass, "inconnu": amongNumbers | asClass, "desconocido": amongNumbers | asClass,
 	"unlabeled": asClass, "unlabelled": asClass, "not labeled": asClass, "to do": asClass, "todo": asClass,

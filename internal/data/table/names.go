@@ -67,7 +67,8 @@ func Distinct(names []string) (notices []string) {
 			again := name + "." + strconv.Itoa(used[name])
 			used[name]++
 			if used[again] == 0 {
-				notices = append(notices, fmt.Sprintf("there are several columns %q; column %d is renamed to %q", name, at+1, again))
+				notices = append(notices, fmt.Sprintf("there are several columns %q; column %d is renamed to %q",
+					name, at+1, again))
 				name = again
 			}
 		}
@@ -80,7 +81,8 @@ func Distinct(names []string) (notices []string) {
 // IsIDName reports whether a name is typical of a column that identifies the rows.
 func IsIDName(name string) bool {
 	switch lower := strings.ToLower(name); lower {
-	case "id", "ids", "index", "key", "uuid", "guid", "rowid", "rownames", "#", "unnamed: 0", "unnamed: 0.1", "__index_level_0__":
+	case "id", "ids", "index", "key", "uuid", "guid", "rowid", "rownames", "#", "unnamed: 0", "unnamed: 0.1",
+		"__index_level_0__":
 		return true
 	default:
 		for _, end := range []string{"_id", "-id", " id", ".id"} {
@@ -90,7 +92,8 @@ func IsIDName(name string) bool {
 		}
 	}
 	for _, end := range []string{"Id", "ID"} { // customerId
-		if before, found := strings.CutSuffix(name, end); found && before != "" && before[len(before)-1] >= 'a' && before[len(before)-1] <= 'z' {
+		if before, found := strings.CutSuffix(name, end); found && before != "" && before[len(before)-1] >= 'a' &&
+			before[len(before)-1] <= 'z' {
 			return true
 		}
 	}
@@ -103,7 +106,8 @@ func LastWord(name string) string {
 	for at, r := range name {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '#':
-			if _, width := utf8.DecodeRuneInString(name[at:]); at+width < len(name) { // not RuneLen: the name may have invalid bytes
+			// not RuneLen: the name may have invalid bytes
+			if _, width := utf8.DecodeRuneInString(name[at:]); at+width < len(name) {
 				start = at + width
 			}
 		case at > start && unicode.IsUpper(r) && unicode.IsLower(rune(name[at-1])):

@@ -10,7 +10,8 @@ func TestOpenIDs(t *testing.T) {
 	ids := OpenIDs()
 	pairs := func() *Table {
 		made, err := New([]Column{
-			{Name: "i", Type: Text, Texts: []string{"ann", "7", "ann"}}, {Name: "j", Type: Text, Texts: []string{"bob", "ann", "ann"}},
+			{Name: "i", Type: Text, Texts: []string{"ann", "7", "ann"}},
+			{Name: "j", Type: Text, Texts: []string{"bob", "ann", "ann"}},
 			{Name: "kind", Type: Text, Texts: []string{"must", "cannot", "must"}},
 		})
 		if err != nil {
@@ -29,7 +30,8 @@ func TestOpenIDs(t *testing.T) {
 	if numbered.Named(ids).ID() != pairs().ID() {
 		t.Error("the names are others")
 	}
-	if known := NewIDs([]string{"x", "y"}); known.Points(5) != 5 || numbered.Named(known) != numbered || numbered.Named(nil) != numbered {
+	if known := NewIDs([]string{"x", "y"}); known.Points(5) != 5 || numbered.Named(known) != numbered ||
+		numbered.Named(nil) != numbered {
 		t.Error("ids that are known change something")
 	}
 }
@@ -38,7 +40,8 @@ func TestOpenIDs(t *testing.T) {
 func TestErrorsNamePoints(t *testing.T) {
 	for _, ids := range []*IDs{OpenIDs(), NewIDs([]string{"ann", "7", "bob"})} {
 		pairs, err := New([]Column{
-			{Name: "i", Type: Text, Texts: []string{"ann", "7", "bob"}}, {Name: "j", Type: Text, Texts: []string{"bob", "ann", "ann"}},
+			{Name: "i", Type: Text, Texts: []string{"ann", "7", "bob"}},
+			{Name: "j", Type: Text, Texts: []string{"bob", "ann", "ann"}},
 			{Name: "belief", Type: Number, Numbers: []float64{1, 1, 1}},
 		})
 		if err != nil {
@@ -49,7 +52,8 @@ func TestErrorsNamePoints(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = Beliefs.Read(pairs, ids.Points(3))
-		if want := "point 0.csv, line 4, column \"j\": the pair bob, ann is listed a second time; the first is on line 2"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		if want := "point 0.csv, line 4, column \"j\": the pair bob, ann is listed a second time; the first is " +
+			"on line 2"; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -66,7 +66,8 @@ func (t *Table) Pick(columns Columns) ([]*Column, error) {
 		c := &t.Columns[at]
 		known := slices.IndexFunc(columns, func(spec ColumnSpec) bool { return spec.Name == c.Name })
 		if known < 0 {
-			return nil, fault.Invalid("UNKNOWN_COLUMN", "the table has an unknown column %.60q; the columns are %s", c.Name, columns).With("column", c.Name)
+			return nil, fault.Invalid("UNKNOWN_COLUMN", "the table has an unknown column %.60q; the columns are %s",
+				c.Name, columns).With("column", c.Name)
 		}
 		found[known] = c
 	}
@@ -74,10 +75,12 @@ func (t *Table) Pick(columns Columns) ([]*Column, error) {
 		c := found[at]
 		switch {
 		case c == nil && !spec.Optional:
-			return nil, fault.Invalid("MISSING_COLUMN", "the table has no column %q; the columns are %s", spec.Name, columns).With("column", spec.Name)
+			return nil, fault.Invalid("MISSING_COLUMN", "the table has no column %q; the columns are %s", spec.Name,
+				columns).With("column", spec.Name)
 		case c == nil:
 		case c.Type != spec.Type && !(spec.Type == Number && c.Type == Integer):
-			return nil, fault.Invalid("BAD_COLUMN_TYPE", "column %q holds %v; it must hold %v", c.Name, c.Type, spec.Type).With("column", c.Name)
+			return nil, fault.Invalid("BAD_COLUMN_TYPE", "column %q holds %v; it must hold %v", c.Name, c.Type,
+				spec.Type).With("column", c.Name)
 		case !spec.Optional && slices.Contains(c.Empty, true):
 			return nil, t.Fault(c, slices.Index(c.Empty, true), "EMPTY_CELL", "the cell is empty")
 		}
@@ -151,7 +154,8 @@ func (r *reading) once(column int) int32 {
 		r.first = make([]int32, r.points)
 	}
 	if first := int(r.first[index]); first != 0 {
-		r.err = r.Fault(r.columns[column], r.at, "DUPLICATE_INDEX", "point %s is listed a second time; the first is %s", r.ids.Of(int(index)), r.Place(first-1)).
+		r.err = r.Fault(r.columns[column], r.at, "DUPLICATE_INDEX", "point %s is listed a second time; the first is %s",
+			r.ids.Of(int(index)), r.Place(first-1)).
 			With("index", strconv.Itoa(int(index)))
 	}
 	r.first[index] = int32(r.at) + 1

@@ -248,12 +248,14 @@ func (t *Table) Guessed() string { return strings.Join(t.guessed, ", ") }
 // "index" and "class" to "label" where columns have these and the file does not. Unknown names become those of the
 // missing columns if there are equally many; guessed marks them.
 func (columns Columns) resolveNames(names []string) (called []string, guessed []bool) {
-	called, guessed = make([]string, len(names)), make([]bool, len(names))
+	called = make([]string, len(names))
+	guessed = make([]bool, len(names))
 	for at, name := range names {
 		called[at] = strings.ToLower(name)
 	}
 	for _, name := range []struct{ file, here string }{{"id", "index"}, {"class", "label"}} {
-		at, here := slices.Index(called, name.file), name.here
+		at := slices.Index(called, name.file)
+		here := name.here
 		if at >= 0 && !slices.Contains(called, here) && columns.has(here) {
 			called[at] = here
 		}
@@ -270,7 +272,8 @@ func (columns Columns) resolveNames(names []string) (called []string, guessed []
 			unknown++
 		}
 	}
-	if unknown != len(missing) || !columns.has("kind") && !columns.has("label") { // weights and beliefs are too much alike to guess
+	// weights and beliefs are too much alike to guess
+	if unknown != len(missing) || !columns.has("kind") && !columns.has("label") {
 		return called, guessed
 	}
 	for at, name := range called {
@@ -312,7 +315,8 @@ func (columns Columns) InOrder(count int) (names []string) {
 // Check checks the columns as New does.
 func (t *Table) Check() error {
 	if len(t.Columns) == 0 || len(t.Columns) > MaxColumns {
-		return fault.Invalid("BAD_COLUMNS", "the table has %d columns; it must have 1 to %d", len(t.Columns), MaxColumns)
+		return fault.Invalid("BAD_COLUMNS", "the table has %d columns; it must have 1 to %d",
+			len(t.Columns), MaxColumns)
 	}
 	t.rows = t.Columns[0].Len()
 	if t.rows > MaxRows {
@@ -333,7 +337,9 @@ func (t *Table) Check() error {
 	if t.rows >= manyRows {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	return parallel.Run(context.Background(), threads, len(t.Columns), func(at int) error { return t.checkCells(&t.Columns[at]) })
+	return parallel.Run(context.Background(), threads, len(t.Columns), func(at int) error {
+		return t.checkCells(&t.Columns[at])
+	})
 }
 
 // manyRows is the number of rows from which on several threads pay off.
@@ -343,13 +349,17 @@ const manyRows = 1 << 12
 func (t *Table) checkColumn(c *Column) error {
 	switch {
 	case c.Name == "" || len(c.Name) > MaxNameBytes || !utf8.ValidString(c.Name):
-		return fault.Invalid("BAD_COLUMNS", "a column has the name %.60q; a name must have 1 to %d bytes of UTF-8", c.Name, MaxNameBytes)
+		return fault.Invalid("BAD_COLUMNS", "a column has the name %.60q; a name must have 1 to %d bytes of UTF-8",
+			c.Name, MaxNameBytes)
 	case c.Type < Integer || c.Type > Text:
-		return fault.Invalid("BAD_COLUMN_TYPE", "column %q does not say whether it holds integers, numbers or texts", c.Name).With("column", c.Name)
+		return fault.Invalid("BAD_COLUMN_TYPE", "column %q does not say whether it holds integers, numbers or texts",
+			c.Name).With("column", c.Name)
 	case c.Len() != t.rows:
-		return fault.Invalid("COLUMN_LENGTHS_DIFFER", "column %q has %d rows, but column %q has %d", c.Name, c.Len(), t.Columns[0].Name, t.rows).With("column", c.Name)
+		return fault.Invalid("COLUMN_LENGTHS_DIFFER", "column %q has %d rows, but column %q has %d", c.Name, c.Len(),
+			t.Columns[0].Name, t.rows).With("column", c.Name)
 	case c.Empty != nil && len(c.Empty) != t.rows:
-		return fault.Invalid("COLUMN_LENGTHS_DIFFER", "column %q has %d marks of empty cells for %d rows", c.Name, len(c.Empty), t.rows).With("column", c.Name)
+		return fault.Invalid("COLUMN_LENGTHS_DIFFER", "column %q has %d marks of empty cells for %d rows", c.Name,
+			len(c.Empty), t.rows).With("column", c.Name)
 	}
 	return nil
 }
@@ -384,7 +394,8 @@ func (t *Table) checkCells(c *Column) error {
 	if c.Type == Text {
 		for row, s := range c.Texts {
 			if !isCell(s) {
-				return t.Fault(c, row, "BAD_TEXT", "%.60q is not a text; it must have at most %d bytes of UTF-8", s, MaxTextBytes)
+				return t.Fault(c, row, "BAD_TEXT", "%.60q is not a text; it must have at most %d bytes of UTF-8",
+					s, MaxTextBytes)
 			}
 		}
 	}
@@ -398,7 +409,8 @@ func (t *Table) Fault(c *Column, row int, reason, format string, args ...any) *f
 		return fault.InRow(row, reason, ", %s", message).With("column", c.Name)
 	}
 	file, line := t.lineOf(row)
-	return fault.Invalid(reason, "%s, line %d, %s", file, line, message).With("line", strconv.Itoa(line)).With("column", c.Name)
+	return fault.Invalid(reason, "%s, line %d, %s", file, line, message).With("line", strconv.Itoa(line)).With("column",
+		c.Name)
 }
 
 // LineOf returns the line of a row, from 1, in a file whose first line is the header.

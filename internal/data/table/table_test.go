@@ -20,12 +20,14 @@ func anyTable(t *rapid.T) *Table {
 	rows := rapid.IntRange(0, 20).Draw(t, "rows")
 	columns := make([]Column, rapid.IntRange(1, 5).Draw(t, "columns"))
 	for at := range columns {
-		c := Column{Name: strings.Repeat("c", at+1), Type: rapid.SampledFrom([]Type{Integer, Number, Text}).Draw(t, "type")}
+		c := Column{Name: strings.Repeat("c", at+1),
+			Type: rapid.SampledFrom([]Type{Integer, Number, Text}).Draw(t, "type")}
 		switch c.Type {
 		case Integer:
 			c.Integers = rapid.SliceOfN(rapid.Int64(), rows, rows).Draw(t, "integers")
 		case Number:
-			c.Numbers = rapid.SliceOfN(rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64), rows, rows).Draw(t, "numbers")
+			c.Numbers = rapid.SliceOfN(rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64), rows, rows).Draw(t,
+				"numbers")
 		case Text:
 			c.Texts = rapid.SliceOfN(rapid.StringN(0, 20, 80), rows, rows).Draw(t, "texts")
 		}
@@ -103,17 +105,23 @@ func TestNewRefuses(t *testing.T) {
 		reason  string
 		says    string
 	}{
-		"no columns":   {nil, "BAD_COLUMNS", "0 columns"},
-		"no name":      {[]Column{{Type: Integer}}, "BAD_COLUMNS", `""`},
-		"a long name":  {[]Column{{Name: strings.Repeat("x", 201), Type: Integer}}, "BAD_COLUMNS", "200 bytes"},
-		"no type":      {[]Column{{Name: "x"}}, "BAD_COLUMN_TYPE", `"x"`},
-		"other rows":   {[]Column{one, {Name: "j", Type: Integer, Integers: []int64{1, 2}}}, "COLUMN_LENGTHS_DIFFER", `"j" has 2`},
-		"other marks":  {[]Column{{Name: "j", Type: Integer, Integers: []int64{1, 2}, Empty: []bool{true}}}, "COLUMN_LENGTHS_DIFFER", "1 marks"},
-		"twice":        {[]Column{one, one}, "DUPLICATE_COLUMN", `"i"`},
-		"not a number": {[]Column{{Name: "x", Type: Number, Numbers: []float64{1, math.NaN()}}}, "NOT_FINITE", `row 1, column "x"`},
-		"infinite":     {[]Column{{Name: "x", Type: Number, Numbers: []float64{math.Inf(1)}}}, "NOT_FINITE", `row 0, column "x"`},
-		"no UTF-8":     {[]Column{{Name: "x", Type: Text, Texts: []string{"ok", "\xff"}}}, "BAD_TEXT", `row 1, column "x"`},
-		"a long text":  {[]Column{{Name: "x", Type: Text, Texts: []string{strings.Repeat("x", MaxTextBytes+1)}}}, "BAD_TEXT", "65536 bytes"},
+		"no columns":  {nil, "BAD_COLUMNS", "0 columns"},
+		"no name":     {[]Column{{Type: Integer}}, "BAD_COLUMNS", `""`},
+		"a long name": {[]Column{{Name: strings.Repeat("x", 201), Type: Integer}}, "BAD_COLUMNS", "200 bytes"},
+		"no type":     {[]Column{{Name: "x"}}, "BAD_COLUMN_TYPE", `"x"`},
+		"other rows": {[]Column{one, {Name: "j", Type: Integer, Integers: []int64{1, 2}}}, "COLUMN_LENGTHS_DIFFER",
+			`"j" has 2`},
+		"other marks": {[]Column{{Name: "j", Type: Integer, Integers: []int64{1, 2}, Empty: []bool{true}}},
+			"COLUMN_LENGTHS_DIFFER", "1 marks"},
+		"twice": {[]Column{one, one}, "DUPLICATE_COLUMN", `"i"`},
+		"not a number": {[]Column{{Name: "x", Type: Number, Numbers: []float64{1, math.NaN()}}}, "NOT_FINITE",
+			`row 1, column "x"`},
+		"infinite": {[]Column{{Name: "x", Type: Number, Numbers: []float64{math.Inf(1)}}}, "NOT_FINITE",
+			`row 0, column "x"`},
+		"no UTF-8": {[]Column{{Name: "x", Type: Text, Texts: []string{"ok", "\xff"}}}, "BAD_TEXT",
+			`row 1, column "x"`},
+		"a long text": {[]Column{{Name: "x", Type: Text, Texts: []string{strings.Repeat("x", MaxTextBytes+1)}}},
+			"BAD_TEXT", "65536 bytes"},
 	} {
 		if _, err := New(c.columns); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v", name, err)
@@ -124,8 +132,10 @@ func TestNewRefuses(t *testing.T) {
 // FuzzDecode: any bytes are refused as a fault, or are the canonical bytes of the table that comes out, and
 // what they claim costs nothing.
 func FuzzDecode(f *testing.F) {
-	f.Add(encode(f, made(f, intColumn("i", 1, 0), intColumn("j", 2, 2), textColumn("kind", "must", "cannot"), erased(numColumn("weight", 2, 0), 1))))
-	f.Add(encode(f, made(f, intColumn("index", 1, 3), intColumn("label", 2, 1), erased(numColumn("probability", 0, 0.5), 0))))
+	f.Add(encode(f, made(f, intColumn("i", 1, 0), intColumn("j", 2, 2), textColumn("kind", "must", "cannot"),
+		erased(numColumn("weight", 2, 0), 1))))
+	f.Add(encode(f, made(f, intColumn("index", 1, 3), intColumn("label", 2, 1),
+		erased(numColumn("probability", 0, 0.5), 0))))
 	f.Add(encode(f, made(f, intColumn("index", 0, 1), intColumn("label", 3, -1))))
 	f.Add([]byte("CLT1\x01\x00\x00\x00\xff\xff\xff\x7f\x00\x00\x00\x00\x03\x01\x01\x00x"))
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -151,13 +161,16 @@ func FuzzDecode(f *testing.F) {
 func TestKeep(t *testing.T) {
 	place := []int32{0, -1, 1, 2} // point 1 is left out
 	weight := Column{Name: "weight", Type: Number, Numbers: []float64{0, 2, 0}, Empty: []bool{true, false, true}}
-	pairs := made(t, intColumn("i", 0, 3, 2), intColumn("j", 1, 2, 0), textColumn("kind", "must", "cannot", "must"), weight)
+	pairs := made(t, intColumn("i", 0, 3, 2), intColumn("j", 1, 2, 0), textColumn("kind", "must", "cannot", "must"),
+		weight)
 	kept, err := pairs.Keep(place)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := Constraints.Read(kept, 3)
-	if err != nil || !slices.Equal(got, []constraint.Constraint{{I: 2, J: 1, Kind: constraint.CannotLink, Weight: 2, Weighted: true}, {I: 1, J: 0, Kind: constraint.MustLink}}) {
+	if err != nil ||
+		!slices.Equal(got, []constraint.Constraint{{I: 2, J: 1, Kind: constraint.CannotLink, Weight: 2, Weighted: true},
+			{I: 1, J: 0, Kind: constraint.MustLink}}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for name, labels := range map[string]*Table{
@@ -172,7 +185,8 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}
 	}
-	if _, err := made(t, intColumn("index", 0, 4), intColumn("label", 1, 2)).Keep(place); !fault.Is(err, "INDEX_OUT_OF_RANGE") {
+	if _, err := made(t, intColumn("index", 0, 4), intColumn("label", 1, 2)).Keep(place); !fault.Is(err,
+		"INDEX_OUT_OF_RANGE") {
 		t.Errorf("a point beyond the last: %v", err)
 	}
 	if _, err := made(t, intColumn("label", 5)).Keep(place); !fault.Is(err, "SIZE_MISMATCH") {
@@ -188,7 +202,8 @@ func (w fullDisk) Write([]byte) (int, error) { return 0, w.err }
 // A table that cannot be written is not collected in memory.
 func TestEncodingStopsAtAnError(t *testing.T) {
 	texts := slices.Repeat([]string{strings.Repeat("x", 1000)}, 20_000)
-	table, full := made(t, textColumn("a", texts...)), errors.New("no space left on device")
+	table := made(t, textColumn("a", texts...))
+	full := errors.New("no space left on device")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	err := table.Encode(fullDisk{full})
@@ -223,7 +238,8 @@ func TestCellsAsTexts(t *testing.T) {
 		column Column
 		want   string
 	}{
-		{intColumn("a", -3), "-3"}, {numColumn("a", 3), "3"}, {numColumn("a", 2.5), "2.5"}, {numColumn("a", 1e300), "1e+300"},
+		{intColumn("a", -3), "-3"}, {numColumn("a", 3), "3"}, {numColumn("a", 2.5), "2.5"},
+		{numColumn("a", 1e300), "1e+300"},
 		{textColumn("a", "x"), "x"}, {erased(intColumn("a", 1), 0), ""},
 	} {
 		if got := c.column.CellText(0); got != c.want {

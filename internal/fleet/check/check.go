@@ -56,7 +56,8 @@ func Candidates(shape labeling.Shape, labels []int32, tiles []int, candidates []
 	for at, c := range candidates {
 		switch {
 		case !c.Found:
-		case c.Point < 0 || int(c.Point) >= shape.Points || !slices.Contains(tiles, partition.TileOf(shape.Points, int(c.Point))):
+		case c.Point < 0 || int(c.Point) >= shape.Points ||
+			!slices.Contains(tiles, partition.TileOf(shape.Points, int(c.Point))):
 			return fmt.Errorf("point %d, which is in none of the tiles", c.Point)
 		case labels[lanes[at]*shape.Points+int(c.Point)] < 0:
 			return fmt.Errorf("point %d as the farthest from its cluster, but it has none", c.Point)
@@ -88,7 +89,10 @@ func Changes(shape labeling.Shape, spec *vector.RowSpec, rows int, moves []label
 	size := shape.Clusters * spec.Width()
 	var total []float64 // over all rows
 	for len(moves) > 0 {
-		lane, end, between, joins := shape.Lane(moves[0]), 0, true, 0
+		lane := shape.Lane(moves[0])
+		end := 0
+		between := true
+		joins := 0
 		moved := make([]bool, shape.Clusters)
 		for ; end < len(moves) && shape.Lane(moves[end]) == lane; end++ {
 			m := moves[end]

@@ -17,12 +17,14 @@ func expect(t *testing.T, name string, err error, want string) {
 }
 
 func TestMoves(t *testing.T) {
-	shape, labels := labeling.Shape{Points: 4, Clusters: 2, Lanes: 2}, []int32{0, 1, 0, -1, 2, 2, 3, 3}
+	shape := labeling.Shape{Points: 4, Clusters: 2, Lanes: 2}
+	labels := []int32{0, 1, 0, -1, 2, 2, 3, 3}
 	for name, c := range map[string]struct {
 		moves []labeling.Move
 		want  string
 	}{
-		"good":          {[]labeling.Move{{Point: 0, From: 0, To: 1}, {Point: 3, From: -1, To: 0}, {Point: 0, From: 2, To: 3}}, ""},
+		"good": {[]labeling.Move{{Point: 0, From: 0, To: 1}, {Point: 3, From: -1, To: 0},
+			{Point: 0, From: 2, To: 3}}, ""},
 		"nowhere":       {[]labeling.Move{{Point: 0, From: 0, To: -1}}, "to -1"},
 		"to itself":     {[]labeling.Move{{Point: 0, From: 0, To: 0}}, "from cluster 0 to 0"},
 		"other lane":    {[]labeling.Move{{Point: 0, From: 0, To: 2}}, "from cluster 0 to 2"},
@@ -32,7 +34,8 @@ func TestMoves(t *testing.T) {
 	} {
 		expect(t, name, Moves(shape, labels, c.moves, []int{0, 1}), c.want)
 	}
-	expect(t, "a lane that nobody asked for", Moves(shape, labels, []labeling.Move{{Point: 0, From: 2, To: 3}}, []int{0}), "out of order")
+	expect(t, "a lane that nobody asked for", Moves(shape, labels, []labeling.Move{{Point: 0, From: 2, To: 3}},
+		[]int{0}), "out of order")
 }
 
 func TestChanges(t *testing.T) {

@@ -84,7 +84,8 @@ func New(datasets Source, reports Reports, log hclog.Logger) *Deliveries {
 }
 
 // Serve serves the stream of a worker that reads a data set of some bytes, after its first message.
-func (d *Deliveries) Serve(stream workerv1.WorkerService_DeliverServer, join *workerv1.Join, w Worker, bytes int64) error {
+func (d *Deliveries) Serve(stream workerv1.WorkerService_DeliverServer, join *workerv1.Join, w Worker,
+	bytes int64) error {
 	location := d.locate(stream.Context(), join.GetDatasetId())
 	s, m := d.join(join, w, bytes, location)
 	defer d.leave(s, m)
@@ -199,7 +200,8 @@ func (s *set) sourceOfLocked(m *member) *workerv1.Source {
 	case tree.Parent:
 		parent := s.members[source.Parent].worker
 		told.From = &workerv1.Source_Parent{Parent: &workerv1.ParentSource{
-			Address: parent.PeerAddress, Name: parent.Name, Ticket: wire.PieceTicket(parent.PeerKey, s.id, m.worker.PeerID),
+			Address: parent.PeerAddress, Name: parent.Name,
+			Ticket: wire.PieceTicket(parent.PeerKey, s.id, m.worker.PeerID),
 		}}
 	}
 	return told
@@ -262,7 +264,8 @@ func (d *Deliveries) leave(s *set, m *member) {
 // beginLocked begins the delivery of a data set.
 func (d *Deliveries) beginLocked(id string, bytes int64) *set {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &set{id: id, bytes: bytes, cancel: cancel, tree: tree.New(), members: map[string]*member{}, hashes: d.hashes.hashes[id]}
+	s := &set{id: id, bytes: bytes, cancel: cancel, tree: tree.New(), members: map[string]*member{},
+		hashes: d.hashes.hashes[id]}
 	d.sets[id] = s
 	run := func(part func() error) {
 		if err := fault.Guard(d.log.Error, part); err != nil {

@@ -96,12 +96,14 @@ func (s *stream) source() *workerv1.Source {
 
 // fail says that a source failed.
 func (s *stream) fail(number uint32) {
-	s.said <- &workerv1.DeliverRequest{Message: &workerv1.DeliverRequest_Failed{Failed: &workerv1.SourceFailed{Number: number, Message: "why"}}}
+	s.said <- &workerv1.DeliverRequest{
+		Message: &workerv1.DeliverRequest_Failed{Failed: &workerv1.SourceFailed{Number: number, Message: "why"}}}
 }
 
 // testWorker returns a worker that others reach.
 func testWorker(id string) Worker {
-	return Worker{ID: id, PeerID: "peer-" + id, Name: id, PeerAddress: id + ":1", PeerKey: []byte(id), Done: make(chan struct{})}
+	return Worker{ID: id, PeerID: "peer-" + id, Name: id, PeerAddress: id + ":1", PeerKey: []byte(id),
+		Done: make(chan struct{})}
 }
 
 // join makes a worker join.
@@ -112,7 +114,8 @@ func join(t *testing.T, d *Deliveries, w Worker, size int, passesOn bool) *strea
 
 func joinAs(t *testing.T, d *Deliveries, w Worker, first *workerv1.Join) *stream {
 	t.Helper()
-	s := &stream{said: make(chan *workerv1.DeliverRequest), told: make(chan *workerv1.DeliverResponse, 10), ended: make(chan error, 1)}
+	s := &stream{said: make(chan *workerv1.DeliverRequest), told: make(chan *workerv1.DeliverResponse, 10),
+		ended: make(chan error, 1)}
 	s.ctx, s.cancel = context.WithCancel(t.Context())
 	go func() {
 		err := d.Serve(s, first, w, int64(first.GetBytes()))
@@ -126,13 +129,15 @@ func joinAs(t *testing.T, d *Deliveries, w Worker, first *workerv1.Join) *stream
 // The first workers read from the coordinator and the next ones from them, with a ticket, until one of them fails or
 // leaves.
 func TestADataSetIsPassedOn(t *testing.T) {
-	data, reports := []byte("a data set of one piece"), newRecorder()
+	data := []byte("a data set of one piece")
+	reports := newRecorder()
 	d := New(source{data: data}, reports, hclog.NewNullLogger())
 	var streams []*stream
 	for _, id := range []string{"a", "b", "c"} {
 		s := join(t, d, testWorker(id), len(data), true)
 		streams = append(streams, s)
-		from, number := s.source(), len(streams)
+		from := s.source()
+		number := len(streams)
 		if direct := from.GetFrom() == nil; direct != (number <= 2) {
 			t.Errorf("worker %d reads from %v", number, from)
 		}
@@ -144,7 +149,8 @@ func TestADataSetIsPassedOn(t *testing.T) {
 	d.mu.Lock()
 	told := d.sets["data"].sourceOfLocked(d.sets["data"].members["c"])
 	d.mu.Unlock()
-	if p := told.GetParent(); p.GetAddress() != "a:1" || p.GetName() != "a" || !bytes.Equal(p.GetTicket(), wire.PieceTicket([]byte("a"), "data", "peer-c")) {
+	if p := told.GetParent(); p.GetAddress() != "a:1" || p.GetName() != "a" ||
+		!bytes.Equal(p.GetTicket(), wire.PieceTicket([]byte("a"), "data", "peer-c")) {
 		t.Errorf("the third worker is told %v", told)
 	}
 	c.fail(told.GetNumber() + 1) // it was not told that one
@@ -272,7 +278,8 @@ func TestAPartBesideTheWhole(t *testing.T) {
 
 // What a worker says is a sign of life of it, and of its parent if it has got something from there.
 func TestSignsOfLife(t *testing.T) {
-	data, reports := []byte("x"), newRecorder()
+	data := []byte("x")
+	reports := newRecorder()
 	d := New(source{data: data}, reports, hclog.NewNullLogger())
 	var last *stream
 	var number uint32
@@ -281,7 +288,8 @@ func TestSignsOfLife(t *testing.T) {
 		number = last.source().GetNumber()
 	}
 	for _, says := range []uint32{number + 1, number} {
-		last.said <- &workerv1.DeliverRequest{Message: &workerv1.DeliverRequest_Alive{Alive: &workerv1.SourceAlive{Number: says}}}
+		last.said <- &workerv1.DeliverRequest{
+			Message: &workerv1.DeliverRequest_Alive{Alive: &workerv1.SourceAlive{Number: says}}}
 	}
 	for _, want := range []string{"c", "c", "a"} {
 		if got := <-reports.heard; got != want {
@@ -293,7 +301,8 @@ func TestSignsOfLife(t *testing.T) {
 // A data set that cannot be read ends the streams of its workers, with the reason.
 func TestAnUnreadableDataSet(t *testing.T) {
 	for name, s := range map[string]source{
-		"unreadable": {err: status.Error(codes.DataLoss, "damaged")}, "too short": {data: []byte("x")}, "too long": {data: make([]byte, 30)},
+		"unreadable": {err: status.Error(codes.DataLoss, "damaged")}, "too short": {data: []byte("x")},
+		"too long": {data: make([]byte, 30)},
 	} {
 		reports := newRecorder()
 		d := New(s, reports, hclog.NewNullLogger())
@@ -391,7 +400,8 @@ func BenchmarkEvents(b *testing.B) {
 			members := make([]*member, workers)
 			s := &set{}
 			enter := func(at int) {
-				s, members[at] = d.join(&workerv1.Join{DatasetId: "data", PassesOn: true}, testWorker(fmt.Sprint("w", at)), bytes, nil)
+				s, members[at] = d.join(&workerv1.Join{DatasetId: "data", PassesOn: true},
+					testWorker(fmt.Sprint("w", at)), bytes, nil)
 			}
 			for at := range members {
 				enter(at)

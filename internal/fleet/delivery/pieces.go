@@ -85,7 +85,8 @@ func (d *Deliveries) hash(ctx context.Context, s *set, pieces int) error {
 	defer r.Close()
 	buffer := make([]byte, 256<<10)
 	for p := range pieces {
-		hash, size := sha256.New(), wire.PieceSize(s.bytes, p)
+		hash := sha256.New()
+		size := wire.PieceSize(s.bytes, p)
 		n, err := io.CopyBuffer(hash, io.LimitReader(r, size), buffer)
 		if err == nil && n < size {
 			err = io.ErrUnexpectedEOF

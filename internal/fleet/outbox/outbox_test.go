@@ -85,7 +85,8 @@ func (h *handler) functions(more bool) Handler[string, string] {
 // Messages are sent in order, also those that were there before the stream.
 func TestMessagesPassBothWays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, h := New[string](), &handler{}
+		o := New[string]()
+		h := &handler{}
 		o.Push(new("a"))
 		o.Push(new("b"))
 		s, ended := serve(t, o, h.functions(true))
@@ -96,7 +97,8 @@ func TestMessagesPassBothWays(t *testing.T) {
 		o.Push(new("c"))
 		s.accepts <- struct{}{}
 		synctest.Wait()
-		if want := []string{"a", "b", "c"}; !slices.Equal(s.told, want) || !slices.Equal(h.sent, want) || !slices.Equal(h.received, []string{"x"}) || o.Waiting() > 0 {
+		if want := []string{"a", "b", "c"}; !slices.Equal(s.told, want) || !slices.Equal(h.sent, want) ||
+			!slices.Equal(h.received, []string{"x"}) || o.Waiting() > 0 {
 			t.Errorf("told %v, sent %v, received %v, %d wait", s.told, h.sent, h.received, o.Waiting())
 		}
 		close(s.said)
@@ -110,7 +112,8 @@ func TestMessagesPassBothWays(t *testing.T) {
 // The end of a stream does not wait for a worker that accepts nothing, and drops what waits.
 func TestAStreamEndsWhileASendIsBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, h := New[string](), &handler{}
+		o := New[string]()
+		h := &handler{}
 		s, ended := serve(t, o, h.functions(true))
 		o.Push(new("a"))
 		synctest.Wait()
@@ -131,7 +134,8 @@ func TestAStreamEndsWhileASendIsBlocked(t *testing.T) {
 // A worker whose stream was ended is told why, even if reading has stopped too.
 func TestTheReasonOfAnEndWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, h := New[string](), &handler{}
+		o := New[string]()
+		h := &handler{}
 		h.onBreak = func() { o.End(errOver) }
 		s, ended := serve(t, o, h.functions(false))
 		s.said <- new("x")

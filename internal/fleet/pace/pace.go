@@ -75,12 +75,13 @@ type Running struct {
 type Meter struct {
 	limit time.Duration // how long a worker may keep others waiting beyond what is tolerated, in total
 
-	mu      sync.Mutex               // guards the fields below
-	op      uint64                   // number of operations so far
-	asked   map[string]bool          // workers that take part in the round
-	running map[string]*Running      // by worker
-	ranks   map[string]*ranks        // by kind: the last time of each worker, of this operation unless the kind is steady
-	lag     map[string]time.Duration // by worker: how long it recently kept others waiting
+	mu      sync.Mutex          // guards the fields below
+	op      uint64              // number of operations so far
+	asked   map[string]bool     // workers that take part in the round
+	running map[string]*Running // by worker
+	// by kind: the last time of each worker, of this operation unless the kind is steady
+	ranks map[string]*ranks
+	lag   map[string]time.Duration // by worker: how long it recently kept others waiting
 
 	shares   partition.Shares
 	work     map[string]partition.Work // by worker: of the operation so far
@@ -167,7 +168,8 @@ func (m *Meter) Finish(r *Running, done bool, now time.Time) {
 	if !done {
 		return
 	}
-	kind, took := r.kind(), now.Sub(r.began)
+	kind := r.kind()
+	took := now.Sub(r.began)
 	if m.ranks[kind] == nil {
 		m.ranks[kind] = &ranks{steady: r.steady()}
 	}

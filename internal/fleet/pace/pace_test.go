@@ -21,12 +21,15 @@ func names(count int) []string {
 func BenchmarkPace(b *testing.B) {
 	for _, count := range []int{100, 1000, 10_000} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
-			workers, m, now := names(count), New(time.Hour), time.Now()
+			workers := names(count)
+			m := New(time.Hour)
+			now := time.Now()
 			for b.Loop() {
 				m.Begin(true)
 				m.Ask(workers)
 				for _, w := range workers {
-					m.Finish(m.Start(Command{Worker: w, Threads: 1, Kind: "update", Tiles: 1, Rows: 1}, now), true, now.Add(time.Millisecond))
+					m.Finish(m.Start(Command{Worker: w, Threads: 1, Kind: "update", Tiles: 1, Rows: 1}, now), true,
+						now.Add(time.Millisecond))
 				}
 			}
 		})
@@ -46,7 +49,8 @@ func (d *definition) allowed(c *Running) (time.Duration, bool) {
 	last := d.last[c.kind()]
 	for worker, times := range last {
 		if worker != c.Worker {
-			perUnit, took = append(perUnit, times[0]), append(took, times[1])
+			perUnit = append(perUnit, times[0])
+			took = append(took, times[1])
 		}
 	}
 	if c.steady() {
@@ -59,7 +63,8 @@ func (d *definition) allowed(c *Running) (time.Duration, bool) {
 			}
 		}
 		for len(perUnit) < others {
-			perUnit, took = append(perUnit, math.Inf(1)), append(took, math.Inf(1))
+			perUnit = append(perUnit, math.Inf(1))
+			took = append(took, math.Inf(1))
 		}
 	}
 	if len(perUnit) == 0 {
@@ -76,10 +81,12 @@ func (d *definition) allowed(c *Running) (time.Duration, bool) {
 
 // Whatever workers do in whatever order, the ranking gives the median of the definition.
 func TestWorkersAreRankedLikeTheDefinition(t *testing.T) {
-	kinds := []Command{{Kind: "update"}, {Kind: "assign"}, {Kind: "build", Class: Build}, {Kind: "prepare", Class: Setup}}
+	kinds := []Command{{Kind: "update"}, {Kind: "assign"}, {Kind: "build", Class: Build},
+		{Kind: "prepare", Class: Setup}}
 	now := time.Unix(0, 0)
 	rapid.Check(t, func(t *rapid.T) {
-		workers, m := names(rapid.IntRange(1, 6).Draw(t, "workers")), New(time.Hour)
+		workers := names(rapid.IntRange(1, 6).Draw(t, "workers"))
+		m := New(time.Hour)
 		d := definition{last: map[string]map[string][2]float64{}}
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
 			switch rapid.IntRange(0, 6).Draw(t, "event") {
@@ -100,8 +107,11 @@ func TestWorkersAreRankedLikeTheDefinition(t *testing.T) {
 				m.Ask(d.asked)
 			default:
 				c := rapid.SampledFrom(kinds).Draw(t, "command")
-				c.Worker, c.Threads, c.Tiles = rapid.SampledFrom(workers).Draw(t, "worker"), 1, 1
-				c.Rows, c.Copy = rapid.IntRange(0, 3).Draw(t, "rows"), rapid.Bool().Draw(t, "copy")
+				c.Worker = rapid.SampledFrom(workers).Draw(t, "worker")
+				c.Threads = 1
+				c.Tiles = 1
+				c.Rows = rapid.IntRange(0, 3).Draw(t, "rows")
+				c.Copy = rapid.Bool().Draw(t, "copy")
 				took := time.Duration(rapid.IntRange(0, 5).Draw(t, "seconds")) * time.Second
 				done := rapid.Bool().Draw(t, "done")
 				m.Finish(m.Start(c, now), done, now.Add(took))
@@ -131,7 +141,8 @@ func TestWorkersAreRankedLikeTheDefinition(t *testing.T) {
 // A worker is late once it has kept the others waiting for the limit beyond 3 times their median, in one command or in
 // several. The time of a command that failed does not count.
 func TestLate(t *testing.T) {
-	m, now := New(time.Second), time.Unix(0, 0)
+	m := New(time.Second)
+	now := time.Unix(0, 0)
 	m.Begin(true)
 	m.Ask([]string{"fast", "also fast", "slow"})
 	command := func(worker string) Command {
@@ -166,9 +177,11 @@ func TestLate(t *testing.T) {
 
 // A worker is compared with those that are there: where all are slower than those before them, none is late.
 func TestWorkersThatAreGoneDoNotCount(t *testing.T) {
-	m, now := New(time.Second), time.Unix(0, 0)
+	m := New(time.Second)
+	now := time.Unix(0, 0)
 	build := func(worker string, took time.Duration) {
-		m.Finish(m.Start(Command{Worker: worker, Threads: 1, Kind: "build", Class: Build, Tiles: 1, Rows: 1}, now), true, now.Add(took))
+		m.Finish(m.Start(Command{Worker: worker, Threads: 1, Kind: "build", Class: Build, Tiles: 1, Rows: 1}, now),
+			true, now.Add(took))
 	}
 	m.Begin(true)
 	for _, worker := range names(5) {

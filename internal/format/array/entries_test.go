@@ -26,7 +26,8 @@ func readEntriesPlainly(m *MatrixMarket) (entries []dataset.Edge, err error) {
 		return err
 	})
 	if err == nil && int64(len(entries)) < m.Entries {
-		err = m.Source.Invalid("TRUNCATED_FILE", "the header claims %d entries, but the file ends after %d", m.Entries, len(entries))
+		err = m.Source.Invalid("TRUNCATED_FILE", "the header claims %d entries, but the file ends after %d", m.Entries,
+			len(entries))
 	}
 	return entries, err
 }
@@ -62,14 +63,16 @@ func compareEntries(t *testing.T, text []byte, size int) {
 }
 
 func TestEntriesAreReadAsLineByLine(t *testing.T) {
-	weights := []string{"1", "2", "0.5", ".25", "5.", "-3", "-0", "0", "1e-3", "123456789.123456789", "9007199254740993", "0.1", "0.3", "1.7976931348623157e308",
+	weights := []string{"1", "2", "0.5", ".25", "5.", "-3", "-0", "0", "1e-3", "123456789.123456789",
+		"9007199254740993", "0.1", "0.3", "1.7976931348623157e308",
 		"3.141592653589793", "0.000000000000000001", "1234567890123456789", "00001.50", "+2", " 7"}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 3000 {
 		var b strings.Builder
 		kind := []string{"real", "integer", "pattern"}[rng.IntN(3)]
 		lines := rng.IntN(12)
-		fmt.Fprintf(&b, "%%%%MatrixMarket matrix coordinate %s general\n%% c\n9 8 %d\n", kind, max(0, lines+[]int{0, 0, 0, 0, -1, 1}[rng.IntN(6)]))
+		fmt.Fprintf(&b, "%%%%MatrixMarket matrix coordinate %s general\n%% c\n9 8 %d\n", kind,
+			max(0, lines+[]int{0, 0, 0, 0, -1, 1}[rng.IntN(6)]))
 		for range lines {
 			fmt.Fprintf(&b, "%d %d", 1+rng.IntN(9), 1+rng.IntN(8))
 			if kind != "pattern" {

@@ -65,7 +65,8 @@ func readDelimited(l *scan.Lines) (*Matrix, error) {
 // appendRow appends a line, which must have as many finite numbers as the first.
 func (m *Matrix) appendRow(l *scan.Lines, cells [][]byte) error {
 	if len(cells) != m.Columns {
-		return l.Invalid("RAGGED_ROWS", "the line has %s, but the first line has %d; every row needs the same number", text.Plural(len(cells), "cell"), m.Columns).
+		return l.Invalid("RAGGED_ROWS", "the line has %s, but the first line has %d; every row needs the same number",
+			text.Plural(len(cells), "cell"), m.Columns).
 			With("row", strconv.Itoa(m.Rows))
 	}
 	for column, cell := range cells {
@@ -79,11 +80,14 @@ func (m *Matrix) appendRow(l *scan.Lines, cells [][]byte) error {
 			m.Values = append(m.Values, math.NaN())
 			continue
 		case ok:
-			bad = l.Invalid("NOT_FINITE", "row %d, %s is %s; every value must be a finite number", m.Rows, m.nameOf(column), scan.Quote(cell))
+			bad = l.Invalid("NOT_FINITE", "row %d, %s is %s; every value must be a finite number", m.Rows,
+				m.nameOf(column), scan.Quote(cell))
 		case scan.IsMissing(cell):
-			bad = l.Invalid("MISSING_VALUE", "row %d, %s has no value (%s); fill it in or remove the row", m.Rows, m.nameOf(column), scan.Quote(cell))
+			bad = l.Invalid("MISSING_VALUE", "row %d, %s has no value (%s); fill it in or remove the row", m.Rows,
+				m.nameOf(column), scan.Quote(cell))
 		default:
-			bad = l.Invalid("NOT_A_NUMBER", "row %d, %s is %s, which is not a number", m.Rows, m.nameOf(column), scan.Quote(cell))
+			bad = l.Invalid("NOT_A_NUMBER", "row %d, %s is %s, which is not a number", m.Rows, m.nameOf(column),
+				scan.Quote(cell))
 		}
 		return bad.With("row", strconv.Itoa(m.Rows)).With("column", strconv.Itoa(column))
 	}
@@ -148,8 +152,10 @@ func (m *Matrix) DropIncomplete(name string) (incomplete []int32, err error) {
 		gap := false
 		for column, v := range row {
 			if math.IsInf(v, 0) {
-				return nil, fault.Invalid("NOT_FINITE", "%s: row %d, column %d is %v; every value must be a finite number", name, i, column, v).
-					With("row", strconv.Itoa(i)).With("column", strconv.Itoa(column))
+				return nil,
+					fault.Invalid("NOT_FINITE", "%s: row %d, column %d is %v; every value must be a finite number",
+						name, i, column, v).
+						With("row", strconv.Itoa(i)).With("column", strconv.Itoa(column))
 			}
 			gap = gap || math.IsNaN(v)
 		}

@@ -56,7 +56,8 @@ func OpenMatrixMarket(s *scan.Source) (*MatrixMarket, error) {
 // parseBanner reads the first line, which says how the matrix is stored.
 func (m *MatrixMarket) parseBanner(words []string) error {
 	if len(words) != 5 || words[0] != "%%matrixmarket" || words[1] != "matrix" {
-		return m.Invalid("NOT_MATRIX_MARKET", "the first line must look like %q", "%%MatrixMarket matrix coordinate real symmetric")
+		return m.Invalid("NOT_MATRIX_MARKET", "the first line must look like %q",
+			"%%MatrixMarket matrix coordinate real symmetric")
 	}
 	unsupported := func(word, use string) error {
 		return m.Invalid("UNSUPPORTED_MATRIX", "Matrix Market files of kind %q are not supported; use %s", word, use)
@@ -92,7 +93,8 @@ func (m *MatrixMarket) parseSize(cells [][]byte) error {
 	if m.Coordinate {
 		want = 3
 	}
-	bad := m.Invalid("BAD_SIZE_LINE", "the size line must hold %d counts (rows, columns%s)", want, map[bool]string{true: ", entries"}[m.Coordinate])
+	bad := m.Invalid("BAD_SIZE_LINE", "the size line must hold %d counts (rows, columns%s)", want,
+		map[bool]string{true: ", entries"}[m.Coordinate])
 	if len(cells) != want {
 		return bad
 	}
@@ -108,7 +110,8 @@ func (m *MatrixMarket) parseSize(cells [][]byte) error {
 		return m.Invalid("SIZE_OVERFLOW", "the header claims %d x %d values, more than can be addressed", rows, columns)
 	}
 	if m.Symmetric && rows != columns {
-		return m.Invalid("NOT_SQUARE", "the header says symmetric, but the matrix has %d rows and %d columns", rows, columns)
+		return m.Invalid("NOT_SQUARE", "the header says symmetric, but the matrix has %d rows and %d columns",
+			rows, columns)
 	}
 	m.Rows, m.Columns, m.Entries = int(rows), int(columns), sizes[2]
 	if !m.Coordinate {
@@ -148,7 +151,8 @@ func (m *MatrixMarket) Coordinates() ([]dataset.Edges, error) {
 		return nil, err
 	}
 	if left > 0 {
-		return nil, m.Source.Invalid("TRUNCATED_FILE", "the header claims %d entries, but the file ends after %d", m.Entries, m.Entries-left)
+		return nil, m.Source.Invalid("TRUNCATED_FILE", "the header claims %d entries, but the file ends after %d",
+			m.Entries, m.Entries-left)
 	}
 	return lists, nil
 }
@@ -156,15 +160,20 @@ func (m *MatrixMarket) Coordinates() ([]dataset.Edges, error) {
 // ParseEntry parses a line of a coordinate file.
 func (m *MatrixMarket) ParseEntry(l *scan.Lines, cells [][]byte) (entry dataset.Edge, err error) {
 	if len(cells) != m.cells() {
-		return entry, l.Invalid("RAGGED_ROWS", "the entry has %s, but needs %d", text.Plural(len(cells), "number"), m.cells())
+		return entry, l.Invalid("RAGGED_ROWS", "the entry has %s, but needs %d", text.Plural(len(cells), "number"),
+			m.cells())
 	}
 	row, rowOK := scan.ParseInteger(cells[0])
 	column, columnOK := scan.ParseInteger(cells[1])
 	switch {
 	case !rowOK || !columnOK:
-		return entry, l.Invalid("INDEX_OUT_OF_RANGE", "the entry is in row %s and column %s, which are not both whole numbers", scan.Quote(cells[0]), scan.Quote(cells[1]))
+		return entry, l.Invalid("INDEX_OUT_OF_RANGE",
+			"the entry is in row %s and column %s, which are not both whole numbers", scan.Quote(cells[0]),
+			scan.Quote(cells[1]))
 	case row < 1 || row > int64(m.Rows) || column < 1 || column > int64(m.Columns):
-		return entry, l.Invalid("INDEX_OUT_OF_RANGE", "entry (%d, %d) is outside the %d x %d matrix (Matrix Market indices start at 1)", row, column, m.Rows, m.Columns)
+		return entry, l.Invalid("INDEX_OUT_OF_RANGE",
+			"entry (%d, %d) is outside the %d x %d matrix (Matrix Market indices start at 1)", row, column,
+			m.Rows, m.Columns)
 	}
 	entry = dataset.Edge{Source: int32(row - 1), Target: int32(column - 1), Weight: 1}
 	if !m.pattern {
@@ -208,7 +217,8 @@ func (m *MatrixMarket) array() ([]float64, error) {
 		return nil, err
 	}
 	if int64(len(values)) < m.Entries {
-		return nil, m.Source.Invalid("TRUNCATED_FILE", "the header claims %d values, but the file ends after %d", m.Entries, len(values))
+		return nil, m.Source.Invalid("TRUNCATED_FILE", "the header claims %d values, but the file ends after %d",
+			m.Entries, len(values))
 	}
 	return values, nil
 }
@@ -253,7 +263,8 @@ func (m *MatrixMarket) denseFromCoordinates() (*Matrix, error) {
 		return &Matrix{Rows: m.Rows, Columns: m.Columns}, nil
 	}
 	if count := dataset.CountEdges(entries); m.Rows*m.Columns > max(baseDenseLimit, densePerEntry*count) {
-		return nil, m.Source.Invalid("TOO_SPARSE", "the %d x %d matrix has only %d entries, too few for a dense matrix; if it is a graph, use --graph",
+		return nil, m.Source.Invalid("TOO_SPARSE",
+			"the %d x %d matrix has only %d entries, too few for a dense matrix; if it is a graph, use --graph",
 			m.Rows, m.Columns, count)
 	}
 	dense := &Matrix{Rows: m.Rows, Columns: m.Columns, Values: make([]float64, m.Rows*m.Columns)}

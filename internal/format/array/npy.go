@@ -35,7 +35,8 @@ func ReadNPY(s *scan.Source) (*Matrix, error) {
 	m := &Matrix{Rows: int(rows), Columns: int(columns)}
 	switch read := npyFile(s, m.Rows*m.Columns, element); {
 	case read != nil && s.AsPoints && !header.fortran:
-		m.Points, err = dataset.MakePoints(context.Background(), m.Rows, m.Columns, func(from, _ int, values []float64) error { return read(from*m.Columns, values) })
+		m.Points, err = dataset.MakePoints(context.Background(), m.Rows, m.Columns,
+			func(from, _ int, values []float64) error { return read(from*m.Columns, values) })
 		return m, s.Named(err)
 	case read != nil:
 		m.Values, err = loadNPYValues(m.Rows*m.Columns, read)
@@ -56,7 +57,8 @@ func ReadNPY(s *scan.Source) (*Matrix, error) {
 // expectEnd returns an error if bytes follow the values.
 func expectEnd(s *scan.Source, rows, columns int64) error {
 	if _, err := s.ReadByte(); err == nil {
-		return s.Invalid("TRAILING_DATA", "the file has more bytes than the %d x %d values of its header need", rows, columns)
+		return s.Invalid("TRAILING_DATA", "the file has more bytes than the %d x %d values of its header need",
+			rows, columns)
 	} else if !errors.Is(err, io.EOF) {
 		return s.ReadError(err)
 	}
@@ -86,7 +88,8 @@ func readNPYHeader(s *scan.Source) (*npyHeader, error) {
 	}
 	length := binary.LittleEndian.Uint32(lengthBytes[:])
 	if length > maxNPYHeader {
-		return nil, s.Invalid("NOT_NPY", "the NPY header claims %d bytes; at most %d are supported", length, maxNPYHeader)
+		return nil, s.Invalid("NOT_NPY", "the NPY header claims %d bytes; at most %d are supported",
+			length, maxNPYHeader)
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(s, text); err != nil {
@@ -114,10 +117,12 @@ func npyShape(s *scan.Source, shape []int64, size int) (rows, columns int64, err
 	case 2:
 		rows, columns = shape[0], shape[1]
 	default:
-		return 0, 0, s.Invalid("WRONG_SHAPE", "the array has %d dimensions; it must have rows and columns only", len(shape))
+		return 0, 0, s.Invalid("WRONG_SHAPE", "the array has %d dimensions; it must have rows and columns only",
+			len(shape))
 	}
 	if rows < 0 || columns < 0 || rows > dataset.MaxRows || !isAddressable(rows, columns, int64(max(size, 8))) {
-		return 0, 0, s.Invalid("SIZE_OVERFLOW", "the header claims %d x %d values, more than can be addressed", rows, columns)
+		return 0, 0, s.Invalid("SIZE_OVERFLOW", "the header claims %d x %d values, more than can be addressed",
+			rows, columns)
 	}
 	return rows, columns, nil
 }

@@ -25,7 +25,8 @@ type npyElement struct {
 
 // npyElementOf returns how values of a NumPy type such as "<f8" are stored.
 func npyElementOf(s *scan.Source, descr string) (npyElement, error) {
-	unsupported := s.Invalid("UNSUPPORTED_DTYPE", "values of type %q are not supported; use floats of 2, 4 or 8 bytes, integers or booleans", descr)
+	unsupported := s.Invalid("UNSUPPORTED_DTYPE",
+		"values of type %q are not supported; use floats of 2, 4 or 8 bytes, integers or booleans", descr)
 	if len(descr) != 3 {
 		return npyElement{}, unsupported
 	}
@@ -115,10 +116,11 @@ func loadNPYValues(count int, read func(from int, values []float64) error) ([]fl
 	const portion = 16 * npyBlock
 	values := make([]float64, count)
 	threads := runtime.GOMAXPROCS(0)
-	err := parallel.NewPool(threads).Run(context.Background(), threads, (count+portion-1)/portion, func(piece int) error {
-		from := piece * portion
-		return read(from, values[from:min(from+portion, count)])
-	})
+	err := parallel.NewPool(threads).Run(context.Background(), threads, (count+portion-1)/portion,
+		func(piece int) error {
+			from := piece * portion
+			return read(from, values[from:min(from+portion, count)])
+		})
 	return values, err
 }
 
@@ -127,11 +129,13 @@ func readNPYValues(s *scan.Source, count int, element npyElement) ([]float64, er
 	values := make([]float64, 0, min(count, npyBlock))
 	buffer := make([]byte, element.size*min(count, npyBlock))
 	for len(values) < count {
-		have, more := len(values), min(count-len(values), npyBlock)
+		have := len(values)
+		more := min(count-len(values), npyBlock)
 		block := buffer[:element.size*more]
 		if got, err := io.ReadFull(s, block); err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				return nil, s.Invalid("TRUNCATED_FILE", "the header claims %d values, but the file ends after %d", count, have+got/element.size)
+				return nil, s.Invalid("TRUNCATED_FILE", "the header claims %d values, but the file ends after %d",
+					count, have+got/element.size)
 			}
 			return nil, s.ReadError(err)
 		}

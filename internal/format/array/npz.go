@@ -21,7 +21,9 @@ func ReadNPZ(s *scan.Source) (*Matrix, error) {
 	}
 	defer end.Close()
 	if s.Array == "" && isSparseNPZ(archive) {
-		return nil, s.Invalid("SPARSE_MATRIX", "the file holds a sparse matrix; use it with --data or --graph, or make it dense with numpy.save(FILE, matrix.toarray())")
+		return nil, s.Invalid("SPARSE_MATRIX",
+			"the file holds a sparse matrix; use it with --data or --graph, or make it dense with numpy.save(FILE, "+
+				"matrix.toarray())")
 	}
 	entry, err := chooseArray(s, archive)
 	if err != nil {
@@ -60,7 +62,8 @@ func chooseArray(s *scan.Source, archive *zip.Reader) (*zip.File, error) {
 		if name == s.Array {
 			return entry, nil
 		}
-		names, arrays = append(names, shown(name)), append(arrays, entry)
+		names = append(names, shown(name))
+		arrays = append(arrays, entry)
 		if s.Array != "" {
 			continue
 		}
@@ -107,10 +110,13 @@ func openArray(s *scan.Source, entry *zip.File) (*scan.Source, error) {
 	name := s.Name + ", array " + shown(strings.TrimSuffix(entry.Name, scan.NPYSuffix))
 	array := &scan.Source{Options: scan.Options{AllowMissing: s.AllowMissing}, Name: name, Suffix: scan.NPYSuffix}
 	if size := entry.UncompressedSize64; size > scan.FreeBytes && size/scan.MaxGrowth > entry.CompressedSize64 {
-		return nil, array.Invalid("FILE_GROWS_TOO_MUCH", "the array claims to decompress to %d bytes, more than %d times its size, which looks like a mistake or an attack",
+		return nil, array.Invalid("FILE_GROWS_TOO_MUCH",
+			"the array claims to decompress to %d bytes, more than %d times its size, which looks like a mistake "+
+				"or an attack",
 			size, scan.MaxGrowth)
 	}
-	if err := s.CheckSize(int64(min(entry.UncompressedSize64, math.MaxInt64))); err != nil { // reading stops at the size in the header
+	// reading stops at the size in the header
+	if err := s.CheckSize(int64(min(entry.UncompressedSize64, math.MaxInt64))); err != nil {
 		return nil, err
 	}
 	opened, err := entry.Open()

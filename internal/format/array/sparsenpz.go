@@ -23,7 +23,8 @@ var sparseArrays = []string{"format", "shape", "data"}
 func isSparseNPZ(archive *zip.Reader) bool {
 	found := 0
 	for _, entry := range archive.File {
-		if name, isArray := strings.CutSuffix(entry.Name, scan.NPYSuffix); isArray && slices.Contains(sparseArrays, name) {
+		if name, isArray := strings.CutSuffix(entry.Name, scan.NPYSuffix); isArray &&
+			slices.Contains(sparseArrays, name) {
 			found++
 		}
 	}
@@ -69,7 +70,8 @@ func ReadSparseNPZ(s *scan.Source, features int) (*Sparse, error) {
 }
 
 // ReadSparseEntries reads the entries of a sparse matrix as edges from row to column, if check accepts its size.
-func ReadSparseEntries(s *scan.Source, check func(rows, columns int) error) (rows int, entries []dataset.Edge, err error) {
+func ReadSparseEntries(s *scan.Source,
+	check func(rows, columns int) error) (rows int, entries []dataset.Edge, err error) {
 	m, err := sparseEntries(s)
 	if err == nil {
 		err = check(m.rows, m.columns)
@@ -80,7 +82,9 @@ func ReadSparseEntries(s *scan.Source, check func(rows, columns int) error) (row
 	entries = make([]dataset.Edge, len(m.values))
 	for at, value := range m.values {
 		if !scan.IsFinite(value) {
-			return 0, nil, s.Invalid("NOT_FINITE", "the weight of row %d and column %d is %v; weights must be finite numbers", m.row[at], m.column[at], value)
+			return 0, nil, s.Invalid("NOT_FINITE",
+				"the weight of row %d and column %d is %v; weights must be finite numbers", m.row[at],
+				m.column[at], value)
 		}
 		entries[at] = dataset.Edge{Source: m.row[at], Target: m.column[at], Weight: value}
 	}
@@ -95,12 +99,16 @@ func sparseEntries(s *scan.Source) (*sparseNPZ, error) {
 	}
 	defer end.Close()
 	if !isSparseNPZ(archive) {
-		return nil, s.Invalid("NOT_SPARSE", "the file does not hold a sparse matrix; write one with scipy.sparse.save_npz, or use --kernel-matrix for a dense matrix of similarities")
+		return nil, s.Invalid("NOT_SPARSE",
+			"the file does not hold a sparse matrix; write one with scipy.sparse.save_npz, or use --kernel-matrix "+
+				"for a dense matrix of similarities")
 	}
 	m := &sparseNPZ{Source: s, archive: archive}
 	layout, err := m.word("format")
 	if err == nil && layout != "csr" && layout != "csc" && layout != "coo" {
-		err = s.Invalid("UNSUPPORTED_MATRIX", "the matrix is stored as %s; only csr, csc and coo are supported; save it with scipy.sparse.save_npz(FILE, matrix.tocsr())", scan.Quote([]byte(layout)))
+		err = s.Invalid("UNSUPPORTED_MATRIX",
+			"the matrix is stored as %s; only csr, csc and coo are supported; save it with "+
+				"scipy.sparse.save_npz(FILE, matrix.tocsr())", scan.Quote([]byte(layout)))
 	}
 	if err == nil {
 		err = m.readShape()
@@ -134,7 +142,8 @@ func (m *sparseNPZ) open(name string) (*scan.Source, error) {
 			return openArray(m.Source, entry)
 		}
 	}
-	return nil, m.Invalid("NO_SUCH_ARRAY", "the sparse matrix has no array %q; save it with scipy.sparse.save_npz", name)
+	return nil, m.Invalid("NO_SUCH_ARRAY", "the sparse matrix has no array %q; save it with scipy.sparse.save_npz",
+		name)
 }
 
 // word reads an array that is a single string, stored as bytes or as four-byte characters.
@@ -148,12 +157,14 @@ func (m *sparseNPZ) word(name string) (string, error) {
 		return "", err
 	}
 	const longest = 16
-	length, width := 0, map[byte]int{'S': 1, 'U': 4}
+	length := 0
+	width := map[byte]int{'S': 1, 'U': 4}
 	if len(header.descr) > 2 {
 		length, _ = strconv.Atoi(header.descr[2:])
 	}
 	if length < 1 || length > longest || width[header.descr[1]] == 0 || len(header.shape) > 0 {
-		return "", array.Invalid("UNSUPPORTED_DTYPE", "the type is %s; a string is expected", scan.Quote([]byte(header.descr)))
+		return "", array.Invalid("UNSUPPORTED_DTYPE", "the type is %s; a string is expected",
+			scan.Quote([]byte(header.descr)))
 	}
 	text := make([]byte, length*width[header.descr[1]])
 	if _, err := io.ReadFull(array, text); err != nil {
@@ -173,7 +184,8 @@ func (m *sparseNPZ) numbers(name string) ([]float64, error) {
 		return nil, err
 	}
 	if values.Columns != 1 && values.Rows*values.Columns > 0 {
-		return nil, array.Invalid("WRONG_SHAPE", "the array has %d columns; a sparse matrix has lists of numbers", values.Columns)
+		return nil, array.Invalid("WRONG_SHAPE", "the array has %d columns; a sparse matrix has lists of numbers",
+			values.Columns)
 	}
 	return values.Values, nil
 }
@@ -186,11 +198,14 @@ func (m *sparseNPZ) readShape() error {
 		return err
 	}
 	if len(shape) != 2 {
-		return m.Invalid("WRONG_SHAPE", "the sparse matrix has %d dimensions; it must have rows and columns only", len(shape))
+		return m.Invalid("WRONG_SHAPE", "the sparse matrix has %d dimensions; it must have rows and columns only",
+			len(shape))
 	}
 	for at, limit := range []float64{dataset.MaxRows, dataset.MaxColumns} {
 		if size := shape[at]; !(size >= 0 && size <= limit && size == math.Trunc(size)) {
-			return m.Invalid("SIZE_OVERFLOW", "the matrix claims %.0f x %.0f values; at most %d rows and %d columns are supported", shape[0], shape[1], dataset.MaxRows, dataset.MaxColumns)
+			return m.Invalid("SIZE_OVERFLOW",
+				"the matrix claims %.0f x %.0f values; at most %d rows and %d columns are supported", shape[0],
+				shape[1], dataset.MaxRows, dataset.MaxColumns)
 		}
 	}
 	m.rows, m.columns = int(shape[0]), int(shape[1])
@@ -204,15 +219,20 @@ func (m *sparseNPZ) places(name string, limit int) ([]int32, error) {
 		return nil, err
 	}
 	if len(numbers) != len(m.values) {
-		return nil, m.Invalid("SIZE_MISMATCH", "array %s has %d numbers for %d values; each value needs one", name, len(numbers), len(m.values))
+		return nil, m.Invalid("SIZE_MISMATCH", "array %s has %d numbers for %d values; each value needs one", name,
+			len(numbers), len(m.values))
 	}
 	if most := dataset.MaxInferredVertices(len(numbers)); max(m.rows, m.columns) > most {
-		return nil, m.Invalid("SIZE_OVERFLOW", "the matrix claims %d x %d values but has only %d; with so few, at most %d rows and columns are supported", m.rows, m.columns, len(numbers), most)
+		return nil, m.Invalid("SIZE_OVERFLOW",
+			"the matrix claims %d x %d values but has only %d; with so few, at most %d rows and columns are supported",
+			m.rows, m.columns, len(numbers), most)
 	}
 	places := make([]int32, len(numbers))
 	for at, v := range numbers {
 		if !(v >= 0 && v < float64(limit) && v == math.Trunc(v)) {
-			return nil, m.Invalid("INDEX_OUT_OF_RANGE", "array %s has %v at position %d; it must be 0 to %d in a matrix of %d x %d", name, v, at, limit-1, m.rows, m.columns)
+			return nil, m.Invalid("INDEX_OUT_OF_RANGE",
+				"array %s has %v at position %d; it must be 0 to %d in a matrix of %d x %d", name, v, at, limit-1,
+				m.rows, m.columns)
 		}
 		places[at] = int32(v)
 	}
@@ -230,7 +250,9 @@ func (m *sparseNPZ) compressed(lines, places int) (line, place []int32, err erro
 		return nil, nil, err
 	}
 	if len(starts) != lines+1 || starts[0] != 0 || starts[lines] != float64(len(place)) || !slices.IsSorted(starts) {
-		return nil, nil, m.Invalid("BAD_ROW_STARTS", "array indptr does not match the other arrays: it must ascend from 0 to %d, the number of values, in %d steps", len(place), lines)
+		return nil, nil, m.Invalid("BAD_ROW_STARTS",
+			"array indptr does not match the other arrays: it must ascend from 0 to %d, the number of values, in "+
+				"%d steps", len(place), lines)
 	}
 	line = make([]int32, 0, len(place))
 	for at := range lines {
@@ -260,7 +282,8 @@ func (m *sparseNPZ) compress(features int) *Sparse {
 				result.values[last] += value
 				continue
 			}
-			result.columns, result.values = append(result.columns, column), append(result.values, value)
+			result.columns = append(result.columns, column)
+			result.values = append(result.values, value)
 		}
 		result.starts = append(result.starts, int64(len(result.columns)))
 	}

@@ -63,7 +63,8 @@ func (s *svmlight) readRows() error {
 			return err
 		}
 		if s.rows() == dataset.MaxRows {
-			return s.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, the largest number supported", dataset.MaxRows)
+			return s.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, the largest number supported",
+				dataset.MaxRows)
 		}
 		text, _, _ := bytes.Cut(line, []byte("#"))
 		label, entries := cutLabel(bytes.TrimSpace(text))
@@ -100,7 +101,8 @@ func (s *svmlight) checkLabel(label []byte) error {
 	}
 	for part := range bytes.SplitSeq(label, []byte(",")) {
 		if _, ok := scan.ParseFloat(part); !ok {
-			return s.Invalid("BAD_LABEL", "the line begins with %s; a row is a numeric label followed by index:value entries", scan.Quote(label))
+			return s.Invalid("BAD_LABEL",
+				"the line begins with %s; a row is a numeric label followed by index:value entries", scan.Quote(label))
 		}
 	}
 	return nil
@@ -118,10 +120,13 @@ func (s *svmlight) appendRow(entries []byte) error {
 			return err
 		}
 		if index <= previous {
-			return s.atEntry(index, "INDEX_OUT_OF_ORDER", "feature %d follows feature %d; sort the entries of a row by index, without duplicates", index, previous)
+			return s.atEntry(index, "INDEX_OUT_OF_ORDER",
+				"feature %d follows feature %d; sort the entries of a row by index, without duplicates",
+				index, previous)
 		}
 		previous = index
-		s.columns, s.values = append(s.columns, index), append(s.values, value)
+		s.columns = append(s.columns, index)
+		s.values = append(s.values, value)
 		s.smallest = min(s.smallest, index)
 		if index > s.largest {
 			s.largest, s.largestLine = index, s.LineNumber
@@ -144,7 +149,8 @@ func (s *svmlight) parseEntry(token []byte) (int32, float64, error) {
 	}
 	switch {
 	case !ok:
-		return 0, 0, s.Invalid("NOT_AN_INDEX", "%s in %s is not an index; features are numbered 1, 2, 3 and so on", scan.Quote(left), scan.Quote(token))
+		return 0, 0, s.Invalid("NOT_AN_INDEX", "%s in %s is not an index; features are numbered 1, 2, 3 and so on",
+			scan.Quote(left), scan.Quote(token))
 	case index < 0 || index > last:
 		return 0, 0, s.Invalid("INDEX_OUT_OF_RANGE", "feature %d is outside 0..%d", index, last)
 	}
@@ -153,9 +159,11 @@ func (s *svmlight) parseEntry(token []byte) (int32, float64, error) {
 	case s.ReadsAsNaN(right):
 		value = math.NaN()
 	case !ok:
-		return 0, 0, s.atEntry(int32(index), "NOT_A_NUMBER", "feature %d is %s, which is not a number", index, scan.Quote(right))
+		return 0, 0, s.atEntry(int32(index), "NOT_A_NUMBER", "feature %d is %s, which is not a number", index,
+			scan.Quote(right))
 	case !scan.IsFinite(value):
-		return 0, 0, s.atEntry(int32(index), "NOT_FINITE", "feature %d is %s; every value must be a finite number", index, scan.Quote(right))
+		return 0, 0, s.atEntry(int32(index), "NOT_FINITE", "feature %d is %s; every value must be a finite number",
+			index, scan.Quote(right))
 	}
 	return int32(index), value, nil
 }
@@ -176,11 +184,16 @@ func (s *svmlight) countFromZero() error {
 	s.LineNumber = s.largestLine
 	switch {
 	case s.largest < 0 && s.features == 0:
-		return s.Source.Invalid("EMPTY_DATA", "the file has no entries; if all rows are zero, set the number of features")
+		return s.Source.Invalid("EMPTY_DATA",
+			"the file has no entries; if all rows are zero, set the number of features")
 	case s.features > 0 && named > s.features:
-		return s.Invalid("INDEX_OUT_OF_RANGE", "feature %d is outside 0..%d (the file contains an index 0, so indices start at 0)", s.largest, s.features-1)
+		return s.Invalid("INDEX_OUT_OF_RANGE",
+			"feature %d is outside 0..%d (the file contains an index 0, so indices start at 0)", s.largest,
+			s.features-1)
 	case s.features == 0 && named > max(baseFeatureLimit, featuresPerEntry*len(s.columns)):
-		return s.Invalid("TOO_MANY_COLUMNS", "the largest index is %d, but the file has only %d entries; if this is intended, set the number of features", s.largest, len(s.columns))
+		return s.Invalid("TOO_MANY_COLUMNS",
+			"the largest index is %d, but the file has only %d entries; if this is intended, set the number of "+
+				"features", s.largest, len(s.columns))
 	case s.features == 0:
 		s.features = named
 	}

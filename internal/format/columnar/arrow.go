@@ -48,7 +48,8 @@ func OpenArrow(r io.Reader, ignores func(names []string) []bool) (a *Arrow, err 
 	if a.file = len(start) == 8 && string(start[:len(scan.ArrowMagic)]) == scan.ArrowMagic; !a.file {
 		a.start = start
 	}
-	if a.reader, err = ipc.NewReaderFromMessageReader(&a.messages, ipc.WithAllocator(&a.budget), ipc.WithEnsureNativeEndian(false)); err != nil {
+	if a.reader, err = ipc.NewReaderFromMessageReader(&a.messages, ipc.WithAllocator(&a.budget),
+		ipc.WithEnsureNativeEndian(false)); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = corrupt(arrowName, "the schema is missing")
 		}
@@ -56,7 +57,8 @@ func OpenArrow(r io.Reader, ignores func(names []string) []bool) (a *Arrow, err 
 	}
 	schema := a.reader.Schema()
 	if schema.Endianness() != 0 {
-		return nil, fault.Invalid("UNSUPPORTED_FILE", "the Arrow file is big-endian, which is not supported; write it as little-endian")
+		return nil, fault.Invalid("UNSUPPORTED_FILE",
+			"the Arrow file is big-endian, which is not supported; write it as little-endian")
 	}
 	if schema.NumFields() == 0 {
 		return nil, fault.Invalid("EMPTY_DATA", "the Arrow file has no columns")

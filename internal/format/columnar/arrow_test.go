@@ -24,25 +24,48 @@ var columns = []struct {
 	add   func(b array.Builder, i int)
 	want  func(i int) any
 }{
-	{arrow.PrimitiveTypes.Float64, func(b array.Builder, i int) { b.(*array.Float64Builder).Append(float64(i) / 3) }, func(i int) any { return float64(i) / 3 }},
-	{arrow.PrimitiveTypes.Float32, func(b array.Builder, i int) { b.(*array.Float32Builder).Append(float32(i) / 4) }, func(i int) any { return float64(i) / 4 }},
-	{arrow.FixedWidthTypes.Float16, func(b array.Builder, i int) { b.(*array.Float16Builder).Append(float16.New(float32(i % 9))) }, func(i int) any { return float64(i % 9) }},
-	{arrow.PrimitiveTypes.Int64, func(b array.Builder, i int) { b.(*array.Int64Builder).Append(-int64(i) * 1e12) }, func(i int) any { return -int64(i) * 1e12 }},
-	{arrow.PrimitiveTypes.Int8, func(b array.Builder, i int) { b.(*array.Int8Builder).Append(int8(i)) }, func(i int) any { return int64(int8(i)) }},
-	{arrow.PrimitiveTypes.Uint16, func(b array.Builder, i int) { b.(*array.Uint16Builder).Append(uint16(60000 + i)) }, func(i int) any { return int64(uint16(60000 + i)) }},
-	{arrow.PrimitiveTypes.Uint64, func(b array.Builder, i int) { b.(*array.Uint64Builder).Append(uint64(i)) }, func(i int) any { return int64(i) }},
-	{arrow.FixedWidthTypes.Boolean, func(b array.Builder, i int) { b.(*array.BooleanBuilder).Append(i%3 == 0) }, func(i int) any { return fmt.Sprint(i%3 == 0) }},
-	{arrow.BinaryTypes.String, func(b array.Builder, i int) { b.(*array.StringBuilder).Append(fmt.Sprint("text ", i)) }, func(i int) any { return fmt.Sprint("text ", i) }},
-	{arrow.BinaryTypes.LargeString, func(b array.Builder, i int) { b.(*array.LargeStringBuilder).Append(fmt.Sprint(i)) }, func(i int) any { return fmt.Sprint(i) }},
-	{arrow.BinaryTypes.StringView, func(b array.Builder, i int) { b.(*array.StringViewBuilder).Append(fmt.Sprintf("%0*d", i%20, i)) }, func(i int) any { return fmt.Sprintf("%0*d", i%20, i) }},
-	{arrow.FixedWidthTypes.Date32, func(b array.Builder, i int) { b.(*array.Date32Builder).Append(arrow.Date32(i)) }, func(i int) any { return time.Unix(int64(i)*86400, 0).UTC().Format("2006-01-02") }},
-	{arrow.FixedWidthTypes.Timestamp_us, func(b array.Builder, i int) { b.(*array.TimestampBuilder).Append(arrow.Timestamp(i) * 1500) }, func(i int) any { return time.UnixMicro(int64(i) * 1500).UTC().Format("2006-01-02 15:04:05.999999") }},
-	{arrow.FixedWidthTypes.Time32ms, func(b array.Builder, i int) { b.(*array.Time32Builder).Append(arrow.Time32(i)) }, func(i int) any { return time.UnixMilli(int64(i)).UTC().Format("15:04:05.999") }},
-	{&arrow.Decimal128Type{Precision: 20, Scale: 2}, func(b array.Builder, i int) { b.(*array.Decimal128Builder).Append(decimal128.FromI64(int64(50 - i))) }, func(i int) any { return float64(50-i) / 100 }},
-	{&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}, func(b array.Builder, i int) {
-		_ = b.(*array.BinaryDictionaryBuilder).AppendString(fmt.Sprint("class ", i%5))
-	}, func(i int) any { return fmt.Sprint("class ", i%5) }},
-	{&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint32, ValueType: arrow.PrimitiveTypes.Float64}, func(b array.Builder, i int) { _ = b.(*array.Float64DictionaryBuilder).Append(float64(i%5) / 2) }, func(i int) any { return float64(i%5) / 2 }},
+	{arrow.PrimitiveTypes.Float64, func(b array.Builder, i int) { b.(*array.Float64Builder).Append(float64(i) / 3) },
+		func(i int) any { return float64(i) / 3 }},
+	{arrow.PrimitiveTypes.Float32, func(b array.Builder, i int) { b.(*array.Float32Builder).Append(float32(i) / 4) },
+		func(i int) any { return float64(i) / 4 }},
+	{arrow.FixedWidthTypes.Float16, func(b array.Builder, i int) {
+		b.(*array.Float16Builder).Append(float16.New(float32(i % 9)))
+	}, func(i int) any { return float64(i % 9) }},
+	{arrow.PrimitiveTypes.Int64, func(b array.Builder, i int) { b.(*array.Int64Builder).Append(-int64(i) * 1e12) },
+		func(i int) any { return -int64(i) * 1e12 }},
+	{arrow.PrimitiveTypes.Int8, func(b array.Builder, i int) { b.(*array.Int8Builder).Append(int8(i)) },
+		func(i int) any { return int64(int8(i)) }},
+	{arrow.PrimitiveTypes.Uint16, func(b array.Builder, i int) { b.(*array.Uint16Builder).Append(uint16(60000 + i)) },
+		func(i int) any { return int64(uint16(60000 + i)) }},
+	{arrow.PrimitiveTypes.Uint64, func(b array.Builder, i int) { b.(*array.Uint64Builder).Append(uint64(i)) },
+		func(i int) any { return int64(i) }},
+	{arrow.FixedWidthTypes.Boolean, func(b array.Builder, i int) { b.(*array.BooleanBuilder).Append(i%3 == 0) },
+		func(i int) any { return fmt.Sprint(i%3 == 0) }},
+	{arrow.BinaryTypes.String, func(b array.Builder, i int) { b.(*array.StringBuilder).Append(fmt.Sprint("text ", i)) },
+		func(i int) any { return fmt.Sprint("text ", i) }},
+	{arrow.BinaryTypes.LargeString, func(b array.Builder, i int) {
+		b.(*array.LargeStringBuilder).Append(fmt.Sprint(i))
+	}, func(i int) any { return fmt.Sprint(i) }},
+	{arrow.BinaryTypes.StringView, func(b array.Builder, i int) {
+		b.(*array.StringViewBuilder).Append(fmt.Sprintf("%0*d", i%20, i))
+	}, func(i int) any { return fmt.Sprintf("%0*d", i%20, i) }},
+	{arrow.FixedWidthTypes.Date32, func(b array.Builder, i int) { b.(*array.Date32Builder).Append(arrow.Date32(i)) },
+		func(i int) any { return time.Unix(int64(i)*86400, 0).UTC().Format("2006-01-02") }},
+	{arrow.FixedWidthTypes.Timestamp_us, func(b array.Builder, i int) {
+		b.(*array.TimestampBuilder).Append(arrow.Timestamp(i) * 1500)
+	}, func(i int) any { return time.UnixMicro(int64(i) * 1500).UTC().Format("2006-01-02 15:04:05.999999") }},
+	{arrow.FixedWidthTypes.Time32ms, func(b array.Builder, i int) { b.(*array.Time32Builder).Append(arrow.Time32(i)) },
+		func(i int) any { return time.UnixMilli(int64(i)).UTC().Format("15:04:05.999") }},
+	{&arrow.Decimal128Type{Precision: 20, Scale: 2}, func(b array.Builder, i int) {
+		b.(*array.Decimal128Builder).Append(decimal128.FromI64(int64(50 - i)))
+	}, func(i int) any { return float64(50-i) / 100 }},
+	{&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String},
+		func(b array.Builder, i int) {
+			_ = b.(*array.BinaryDictionaryBuilder).AppendString(fmt.Sprint("class ", i%5))
+		}, func(i int) any { return fmt.Sprint("class ", i%5) }},
+	{&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint32, ValueType: arrow.PrimitiveTypes.Float64},
+		func(b array.Builder, i int) { _ = b.(*array.Float64DictionaryBuilder).Append(float64(i%5) / 2) },
+		func(i int) any { return float64(i%5) / 2 }},
 }
 
 const batchRows, batches = 500, 3
@@ -59,8 +82,10 @@ func arrowRows(t testing.TB, rows int, file bool, options ...ipc.Option) []byte 
 	for at, c := range columns {
 		fields = append(fields, arrow.Field{Name: fmt.Sprint("column", at), Type: c.field, Nullable: true})
 	}
-	nested := arrow.ListOf(arrow.StructOf(arrow.Field{Name: "x", Type: arrow.BinaryTypes.String}, arrow.Field{Name: "y", Type: arrow.PrimitiveTypes.Float64}))
-	fields = append(fields, arrow.Field{Name: "nested", Type: nested, Nullable: true}, arrow.Field{Name: "nothing", Type: arrow.Null, Nullable: true},
+	nested := arrow.ListOf(arrow.StructOf(arrow.Field{Name: "x", Type: arrow.BinaryTypes.String},
+		arrow.Field{Name: "y", Type: arrow.PrimitiveTypes.Float64}))
+	fields = append(fields, arrow.Field{Name: "nested", Type: nested, Nullable: true},
+		arrow.Field{Name: "nothing", Type: arrow.Null, Nullable: true},
 		arrow.Field{Name: "last", Type: arrow.PrimitiveTypes.Int32})
 	schema := arrow.NewSchema(fields, nil)
 	var out bytes.Buffer

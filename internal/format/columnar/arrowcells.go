@@ -27,7 +27,8 @@ func typeOf(from arrow.DataType) (to table.Type, refusal string) {
 	}
 	switch from.ID() {
 	case arrow.BOOL, arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP,
-		arrow.NULL, arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.STRING_VIEW, arrow.BINARY_VIEW:
+		arrow.NULL, arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.STRING_VIEW,
+		arrow.BINARY_VIEW:
 		return table.Text, ""
 	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64:
 		return table.Integer, ""
@@ -93,7 +94,8 @@ func emptyOf(f *field, values arrow.Array) ([]bool, error) {
 	if values.NullN() == 0 || values.Len() == 0 {
 		return nil, nil
 	}
-	marks, offset := values.NullBitmapBytes(), values.Data().Offset()
+	marks := values.NullBitmapBytes()
+	offset := values.Data().Offset()
 	if offset+values.Len() > 8*len(marks) {
 		return nil, corrupt(arrowName, "column %q has fewer bytes than its rows need", f.name).With("column", f.name)
 	}
@@ -128,7 +130,8 @@ func (f *field) integers(values arrow.Array) ([]int64, error) {
 }
 
 func (f *field) unknown(values arrow.Array) error {
-	return corrupt(arrowName, "column %q has type %v in a batch, unlike in the schema", f.name, values.DataType()).With("column", f.name)
+	return corrupt(arrowName, "column %q has type %v in a batch, unlike in the schema", f.name, values.DataType()).With(
+		"column", f.name)
 }
 
 func asIntegers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](values []T) []int64 {
@@ -280,7 +283,8 @@ func (a *Arrow) lookUp(f *field, values *array.Dictionary) (c table.Column, err 
 			continue
 		}
 		if index < 0 || index >= int64(f.known.Len()) {
-			return c, corrupt(arrowName, "column %q: index %d is outside the dictionary of %d values", f.name, index, f.known.Len())
+			return c, corrupt(arrowName, "column %q: index %d is outside the dictionary of %d values", f.name, index,
+				f.known.Len())
 		}
 		switch {
 		case f.known.Empty != nil && f.known.Empty[index]:

@@ -16,7 +16,8 @@ import (
 
 func TestNestedArrow(t *testing.T) {
 	_, err := OpenArrow(bytes.NewReader(arrowBytes(t, true)), ignoring())
-	if !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "nested" holds lists`) || !strings.Contains(err.Error(), "--ignore nested") {
+	if !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "nested" holds lists`) ||
+		!strings.Contains(err.Error(), "--ignore nested") {
 		t.Error(err)
 	}
 }

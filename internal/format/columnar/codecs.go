@@ -49,7 +49,8 @@ func unpackSnappy(into, block []byte) error {
 
 var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 	threads := min(runtime.GOMAXPROCS(0), 8)
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(threads), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(threads), zstd.WithDecodeAllCapLimit(true),
+		zstd.WithDecoderLowmem(true))
 })
 
 // unpackZstd decompresses a block, which must fill into exactly.

@@ -32,7 +32,8 @@ const maxDepth = 24
 // checkGrowth returns an error if the claimed decompressed size of a block is too large for its compressed size.
 func checkGrowth(packed, size int64) error {
 	if size < 0 || size > maxBlock {
-		return fault.Invalid("FILE_GROWS_TOO_MUCH", "a block claims %d bytes; at most %d are read at once", size, maxBlock)
+		return fault.Invalid("FILE_GROWS_TOO_MUCH", "a block claims %d bytes; at most %d are read at once",
+			size, maxBlock)
 	}
 	if size > scan.FreeBytes+scan.MaxGrowth*packed {
 		return tooMuchGrowth()
@@ -41,7 +42,8 @@ func checkGrowth(packed, size int64) error {
 }
 
 func tooMuchGrowth() *fault.Error {
-	return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file decompresses to more than %d times its size, which looks like a mistake or an attack", scan.MaxGrowth)
+	return fault.Invalid("FILE_GROWS_TOO_MUCH",
+		"the file decompresses to more than %d times its size, which looks like a mistake or an attack", scan.MaxGrowth)
 }
 
 // budget allocates memory for the library and limits it in proportion to the bytes read. It is safe for concurrent use.
@@ -118,13 +120,15 @@ func corrupt(kind, format string, args ...any) *fault.Error {
 }
 
 func unsupported(column string, at int, refusal string) *fault.Error {
-	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; skip it with --ignore %s", column, refusal, table.TypedInList(column, at)).With("column", column)
+	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; skip it with --ignore %s",
+		column, refusal, table.TypedInList(column, at)).With("column", column)
 }
 
 // nameColumns names the columns of a file, some of which may have none, and reports which of them are not needed.
 func nameColumns(names []string, ignores func(names []string) []bool) (unneeded []bool, err error) {
 	if len(names) > table.MaxColumns {
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table has %d columns; at most %d are supported", len(names), table.MaxColumns)
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table has %d columns; at most %d are supported", len(names),
+			table.MaxColumns)
 	}
 	for at, name := range names {
 		names[at] = cmp.Or(name, table.Unnamed(at))
@@ -148,7 +152,8 @@ func checkCells(c *table.Column, unneeded, unsigned bool) error {
 		case unneeded:
 			c.MarkEmpty(row)
 		default:
-			return fault.Invalid("NOT_AN_INTEGER", "column %q: %d is above %d, the largest integer supported", c.Name, uint64(v), int64(math.MaxInt64)).
+			return fault.Invalid("NOT_AN_INTEGER", "column %q: %d is above %d, the largest integer supported", c.Name,
+				uint64(v), int64(math.MaxInt64)).
 				With("column", c.Name)
 		}
 	}
@@ -157,7 +162,8 @@ func checkCells(c *table.Column, unneeded, unsigned bool) error {
 
 // nothing returns a column of empty cells.
 func nothing(name string, rows int) table.Column {
-	return table.Column{Name: name, Type: table.Text, Texts: make([]string, rows), Empty: slices.Repeat([]bool{true}, rows)}
+	return table.Column{Name: name, Type: table.Text, Texts: make([]string, rows),
+		Empty: slices.Repeat([]bool{true}, rows)}
 }
 
 // Dates, times and Booleans become the texts that CSV files have for them, so that recipes treat them alike.

@@ -24,7 +24,8 @@ import (
 // footerOf is the metadata of a file whose schema says how many children each of its parts has.
 func footerOf(t *testing.T, children ...int32) []byte {
 	t.Helper()
-	ctx, buffer := context.Background(), thrift.NewTMemoryBuffer()
+	ctx := context.Background()
+	buffer := thrift.NewTMemoryBuffer()
 	p := thrift.NewTCompactProtocolConf(buffer, nil)
 	try := func(errs ...error) {
 		for _, err := range errs {
@@ -33,7 +34,8 @@ func footerOf(t *testing.T, children ...int32) []byte {
 			}
 		}
 	}
-	try(p.WriteStructBegin(ctx, ""), p.WriteFieldBegin(ctx, "", thrift.LIST, 2), p.WriteListBegin(ctx, thrift.STRUCT, len(children)))
+	try(p.WriteStructBegin(ctx, ""), p.WriteFieldBegin(ctx, "", thrift.LIST, 2), p.WriteListBegin(ctx, thrift.STRUCT,
+		len(children)))
 	for _, n := range children {
 		try(p.WriteStructBegin(ctx, ""), p.WriteFieldBegin(ctx, "", thrift.STRING, 4), p.WriteString(ctx, "x"))
 		try(p.WriteFieldBegin(ctx, "", thrift.I32, 5), p.WriteI32(ctx, n), p.WriteFieldStop(ctx), p.WriteStructEnd(ctx))
@@ -49,7 +51,8 @@ func TestSchemasThatAreNoTrees(t *testing.T) {
 		deep[at] = 1
 	}
 	for what, children := range map[string][]int32{
-		"deep": deep, "too many children": {1 << 30, 0}, "too few": {1, 0, 0}, "an open group": {2, 1, 0}, "negative": {-1, 0},
+		"deep": deep, "too many children": {1 << 30, 0}, "too few": {1, 0, 0}, "an open group": {2, 1, 0},
+		"negative": {-1, 0},
 	} {
 		if err := checkFooter(footerOf(t, children...)); !fault.Is(err, "CORRUPT_FILE") {
 			t.Errorf("%s: %v", what, err)
@@ -78,7 +81,8 @@ func TestDeltasThatClaimTooMuch(t *testing.T) {
 	if rest, ok := skipDeltas(append(good, "rest"...)); !ok || string(rest) != "rest" {
 		t.Errorf("%q, %v", rest, ok)
 	}
-	for _, bad := range [][]byte{nil, header(1<<32-128, 1, 3, 10, 2, 0), header(128, 0, 3, 10), header(128, 3, 3, 10), good[:20], header(128, 4, 3, 10)} {
+	for _, bad := range [][]byte{nil, header(1<<32-128, 1, 3, 10, 2, 0), header(128, 0, 3, 10), header(128, 3, 3, 10),
+		good[:20], header(128, 4, 3, 10)} {
 		if _, ok := skipDeltas(bad); ok {
 			t.Errorf("%v was believed", bad)
 		}
@@ -93,7 +97,8 @@ func TestChecksumsOfPages(t *testing.T) {
 		t.Fatal("no such text")
 	}
 	content[at+1] = 'a'
-	if _, _, err := readParquet(content); !fault.Is(err, "CORRUPT_FILE") || !strings.Contains(err.Error(), "the checksum of a page is wrong") {
+	if _, _, err := readParquet(content); !fault.Is(err, "CORRUPT_FILE") ||
+		!strings.Contains(err.Error(), "the checksum of a page is wrong") {
 		t.Error(err)
 	}
 }
@@ -111,7 +116,8 @@ func TestSchemasThatPointToThemselves(t *testing.T) {
 			changed = true
 		}
 	})
-	if _, err := readArrow(content); !changed || !fault.Is(err, "CORRUPT_FILE") || !strings.Contains(err.Error(), "schema") {
+	if _, err := readArrow(content); !changed || !fault.Is(err, "CORRUPT_FILE") ||
+		!strings.Contains(err.Error(), "schema") {
 		t.Error(changed, err)
 	}
 }
@@ -196,7 +202,8 @@ func TestLongTextsThatOccurOften(t *testing.T) {
 // Types that extend others are read as what they are stored as, or refused as that is.
 func TestExtensionTypes(t *testing.T) {
 	bools := extensions.NewBool8Type()
-	schema := arrow.NewSchema([]arrow.Field{{Name: "flag", Type: bools}, {Name: "id", Type: extensions.NewUUIDType()}}, nil)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "flag", Type: bools}, {Name: "id", Type: extensions.NewUUIDType()}},
+		nil)
 	builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	for row := range 3 {
 		builder.Field(0).(*extensions.Bool8Builder).Append(row == 1)
@@ -207,7 +214,8 @@ func TestExtensionTypes(t *testing.T) {
 	if err := w.Write(builder.NewRecordBatch()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readArrow(out.Bytes()); !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "id" holds bytes, not text`) {
+	if _, err := readArrow(out.Bytes()); !fault.Is(err, "UNSUPPORTED_COLUMN") ||
+		!strings.Contains(err.Error(), `column "id" holds bytes, not text`) {
 		t.Error(err)
 	}
 	r, err := OpenArrow(bytes.NewReader(out.Bytes()), ignoring("id"))
@@ -233,7 +241,8 @@ func TestPagesOfUnknownKinds(t *testing.T) {
 		t.Fatalf("the first page begins with % x", content[4:8])
 	}
 	content[5] = 1 << 1 // an index
-	if _, _, err := readParquet(content); !fault.Is(err, "CORRUPT_FILE") || !strings.Contains(err.Error(), "unknown kind 1") {
+	if _, _, err := readParquet(content); !fault.Is(err, "CORRUPT_FILE") ||
+		!strings.Contains(err.Error(), "unknown kind 1") {
 		t.Error(err)
 	}
 }

@@ -51,7 +51,8 @@ func (m *messages) Message() (message *ipc.Message, err error) {
 	case len(prefix) < 8:
 		return nil, corrupt(arrowName, "the file ends between messages")
 	case string(prefix[:4]) != scan.ArrowContinuation:
-		return nil, corrupt(arrowName, "a message has an invalid start (files written before 2019 are not supported; write the file again)")
+		return nil, corrupt(arrowName, "a message has an invalid start (files written before 2019 are not supported; "+
+			"write the file again)")
 	}
 	size := int64(int32(binary.LittleEndian.Uint32(prefix[4:])))
 	if size == 0 {
@@ -132,7 +133,8 @@ func (t flat) vector(slot flatbuffers.VOffsetT, size int) (at flatbuffers.UOffse
 	if offset == 0 {
 		return 0, 0
 	}
-	at, count = t.Vector(offset), t.VectorLen(offset)
+	at = t.Vector(offset)
+	count = t.VectorLen(offset)
 	if count < 0 || int64(at)+int64(count)*int64(size) > int64(len(t.Bytes)) {
 		panic(corrupt(arrowName, "the metadata of a message cannot be read"))
 	}
@@ -239,7 +241,8 @@ func (m *messages) unfold(batch flat, body []byte) ([]byte, error) {
 	case 1:
 		unpack = unpackZstd
 	default:
-		return nil, fault.Invalid("UNSUPPORTED_COMPRESSION", "the Arrow file has an unknown compression; write it with LZ4, with Zstandard or uncompressed")
+		return nil, fault.Invalid("UNSUPPORTED_COMPRESSION",
+			"the Arrow file has an unknown compression; write it with LZ4, with Zstandard or uncompressed")
 	}
 	type buffer struct {
 		at      flatbuffers.UOffsetT // of the buffer's entry in the metadata
@@ -252,10 +255,12 @@ func (m *messages) unfold(batch flat, body []byte) ([]byte, error) {
 	place, count := batch.vector(8, 16)
 	for i := range count {
 		at := place + 16*flatbuffers.UOffsetT(i)
-		from, size := batch.GetInt64(at), batch.GetInt64(at+8)
+		from := batch.GetInt64(at)
+		size := batch.GetInt64(at + 8)
 		switch {
 		case from < 0 || size < 0 || from > int64(len(body)) || size > int64(len(body))-from:
-			return nil, corrupt(arrowName, "a buffer claims %d bytes at byte %d of a batch of %d", size, from, len(body))
+			return nil, corrupt(arrowName, "a buffer claims %d bytes at byte %d of a batch of %d", size,
+				from, len(body))
 		case size == 0:
 			continue
 		case size < 8:
@@ -263,7 +268,8 @@ func (m *messages) unfold(batch flat, body []byte) ([]byte, error) {
 		}
 		b := buffer{at, body[from+8 : from+size], int64(binary.LittleEndian.Uint64(body[from:])), unpack}
 		if b.size == -1 { // stored uncompressed, because compression would not shrink it
-			b.size, b.unpacks = size-8, func(into, block []byte) error { copy(into, block); return nil }
+			b.size = size - 8
+			b.unpacks = func(into, block []byte) error { copy(into, block); return nil }
 		}
 		if err := checkGrowth(size, b.size); err != nil {
 			return nil, err

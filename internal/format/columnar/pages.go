@@ -17,7 +17,8 @@ import (
 // thriftOf returns a decoder that rejects lists and texts longer than the bytes given.
 func thriftOf(b []byte) (thrift.TProtocol, *thrift.TMemoryBuffer) {
 	buffer := &thrift.TMemoryBuffer{Buffer: bytes.NewBuffer(b)}
-	return thrift.NewTCompactProtocolConf(buffer, &thrift.TConfiguration{MaxMessageSize: int32(min(len(b), 1<<30))}), buffer
+	return thrift.NewTCompactProtocolConf(buffer, &thrift.TConfiguration{MaxMessageSize: int32(min(len(b), 1<<30))}),
+		buffer
 }
 
 // eachField calls visit for the fields of the next struct. Fields that visit does not read are skipped, which checks
@@ -47,7 +48,8 @@ func eachField(p thrift.TProtocol, visit func(id int16, kind thrift.TType) (read
 
 // integers reads the integer fields of the next struct into the variables given for their ids, and visits the others;
 // see eachField.
-func integers(p thrift.TProtocol, into map[int16]*int32, visit func(id int16, kind thrift.TType) (read bool, err error)) error {
+func integers(p thrift.TProtocol, into map[int16]*int32,
+	visit func(id int16, kind thrift.TType) (read bool, err error)) error {
 	return eachField(p, func(id int16, kind thrift.TType) (read bool, err error) {
 		place := into[id]
 		if place == nil || kind != thrift.I32 {
@@ -110,8 +112,11 @@ func checkFooter(footer []byte) error {
 				return true, err
 			}
 			if e.logical < 0 || e.logical > lastLogical || e.logical == noLogical {
-				return true, fault.Invalid("UNSUPPORTED_COLUMN", "column %q has the logical type %d of Parquet, which Cleave does not know; write the file again without the column, or with its values as numbers or text",
-					e.name, e.logical).With("column", e.name)
+				return true,
+					fault.Invalid("UNSUPPORTED_COLUMN",
+						"column %q has the logical type %d of Parquet, which Cleave does not know; write the file "+
+							"again without the column, or with its values as numbers or text",
+						e.name, e.logical).With("column", e.name)
 			}
 			children := e.children
 			if at > 0 && len(open) == 0 || children < 0 || int(children) > count-at-1 || len(open) > maxDepth {
@@ -163,28 +168,29 @@ type page struct {
 func readPage(b []byte) (h page, size int, err error) {
 	p, rest := thriftOf(b)
 	h = page{kind: -1, unpacked: -1, packed: -1, values: -1, encoding: -1, rows: -1}
-	err = integers(p, map[int16]*int32{1: &h.kind, 2: &h.unpacked, 3: &h.packed}, func(id int16, kind thrift.TType) (read bool, err error) {
-		switch {
-		case id == 4 && kind == thrift.I32:
-			h.sums = true
-			h.sum, err = p.ReadI32(context.Background())
-			return true, err
-		case kind != thrift.STRUCT:
-		case id == 5 || id == 7:
-			return true, integers(p, map[int16]*int32{1: &h.values, 2: &h.encoding}, skip)
-		case id == 8:
-			into := map[int16]*int32{1: &h.values, 3: &h.rows, 4: &h.encoding, 5: &h.defined, 6: &h.repeated}
-			return true, integers(p, into, func(id int16, kind thrift.TType) (bool, error) {
-				if id != 7 || kind != thrift.BOOL {
-					return false, nil
-				}
-				compressed, err := p.ReadBool(context.Background())
-				h.plain = !compressed
+	err = integers(p, map[int16]*int32{1: &h.kind, 2: &h.unpacked, 3: &h.packed},
+		func(id int16, kind thrift.TType) (read bool, err error) {
+			switch {
+			case id == 4 && kind == thrift.I32:
+				h.sums = true
+				h.sum, err = p.ReadI32(context.Background())
 				return true, err
-			})
-		}
-		return false, nil
-	})
+			case kind != thrift.STRUCT:
+			case id == 5 || id == 7:
+				return true, integers(p, map[int16]*int32{1: &h.values, 2: &h.encoding}, skip)
+			case id == 8:
+				into := map[int16]*int32{1: &h.values, 3: &h.rows, 4: &h.encoding, 5: &h.defined, 6: &h.repeated}
+				return true, integers(p, into, func(id int16, kind thrift.TType) (bool, error) {
+					if id != 7 || kind != thrift.BOOL {
+						return false, nil
+					}
+					compressed, err := p.ReadBool(context.Background())
+					h.plain = !compressed
+					return true, err
+				})
+			}
+			return false, nil
+		})
 	return h, len(b) - rest.Len(), err
 }
 
@@ -249,7 +255,8 @@ func (c *chunk) pageHeader(at, end int64) (*page, int64, error) {
 
 // checkBody checks the checksum and the embedded lengths of a page, where it has any.
 func (c *chunk) checkBody(h *page, at int64) error {
-	delta := h.kind != pageDictionary && (h.encoding == encodingDelta || h.encoding == encodingDeltaLength || h.encoding == encodingDeltaText)
+	delta := h.kind != pageDictionary && (h.encoding == encodingDelta || h.encoding == encodingDeltaLength ||
+		h.encoding == encodingDeltaText)
 	if !h.sums && !delta {
 		return nil
 	}
@@ -314,7 +321,10 @@ func skipDeltas(data []byte) (rest []byte, ok bool) {
 		return v
 	}
 	ok = true
-	block, minis, count, _ := next(), next(), next(), next()
+	block := next()
+	minis := next()
+	count := next()
+	_ = next()
 	if !ok || block == 0 || block > 1<<20 || block%128 != 0 || minis == 0 || block%(32*minis) != 0 {
 		return nil, false
 	}

@@ -94,7 +94,8 @@ func OpenParquet(r io.ReaderAt, size int64, ignores func(names []string) []bool)
 		return nil, err
 	}
 	if read.IsSetEncryptionAlgorithm() {
-		return nil, fault.Invalid("ENCRYPTED_FILE", "columns of the Parquet file are encrypted; write it without encryption")
+		return nil, fault.Invalid("ENCRYPTED_FILE",
+			"columns of the Parquet file are encrypted; write it without encryption")
 	}
 	read.SetSourceFileSize(size)
 	if err := f.readSchema(read.Schema.Root(), ignores); err != nil {
@@ -106,7 +107,8 @@ func OpenParquet(r io.ReaderAt, size int64, ignores func(names []string) []bool)
 	properties := parquet.NewReaderProperties(&f.budget)
 	properties.BufferedStreamEnabled = true
 	properties.MaxCompressedPageSize, properties.MaxUncompressedPageSize = size, maxBlock
-	f.reader, err = file.NewParquetReader(io.NewSectionReader(markedReader{r}, 0, size), file.WithMetadata(read), file.WithReadProps(properties))
+	f.reader, err = file.NewParquetReader(io.NewSectionReader(markedReader{r}, 0, size), file.WithMetadata(read),
+		file.WithReadProps(properties))
 	f.end = read.NumRowGroups()
 	return f, err
 }
@@ -134,7 +136,8 @@ func (f *Parquet) Groups() []Group {
 // Restrict makes Next return the rows of the groups [from, to) only.
 func (f *Parquet) Restrict(from, to int) error {
 	if from < 0 || to < from || to > f.reader.NumRowGroups() {
-		return corrupt(parquetName, "it has %d row groups, and groups %d to %d were expected", f.reader.NumRowGroups(), from, to)
+		return corrupt(parquetName, "it has %d row groups, and groups %d to %d were expected", f.reader.NumRowGroups(),
+			from, to)
 	}
 	f.group, f.end = from, to
 	return nil
@@ -201,7 +204,8 @@ func (f *Parquet) readSchema(root *schema.GroupNode, ignores func(names []string
 	leaf := 0
 	for at := range names {
 		node := root.Field(at)
-		c := column{name: names[at], leaf: leaf, optional: node.RepetitionType() == parquet.Repetitions.Optional, unneeded: unneeded[at]}
+		c := column{name: names[at], leaf: leaf, optional: node.RepetitionType() == parquet.Repetitions.Optional,
+			unneeded: unneeded[at]}
 		if refusal := c.setType(node); refusal != "" {
 			if !c.unneeded {
 				return unsupported(c.name, at, refusal)
@@ -237,7 +241,9 @@ func (f *Parquet) checkGroups(read *metadata.FileMetaData) error {
 		rows += g.NumRows()
 		cells += g.NumRows() * int64(len(f.columns))
 		if cells > freeCells+scan.MaxGrowth*f.size {
-			return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file of %d bytes claims at least %d rows of %d columns, more than %d cells per byte, which looks like a mistake or an attack",
+			return fault.Invalid("FILE_GROWS_TOO_MUCH",
+				"the file of %d bytes claims at least %d rows of %d columns, more than %d cells per byte, which "+
+					"looks like a mistake or an attack",
 				f.size, rows, len(f.columns), scan.MaxGrowth)
 		}
 		for i := range f.columns {
@@ -264,33 +270,42 @@ func (f *Parquet) chunkOf(g *metadata.RowGroupMetaData, c *column) (*chunk, erro
 		return nil, corrupt(parquetName, "column %q: %v", c.name, err)
 	}
 	if m.FilePath() != "" {
-		return nil, fault.Invalid("UNSUPPORTED_FILE", "column %q is in another file, %.60q; write all columns to one file", c.name, m.FilePath())
+		return nil, fault.Invalid("UNSUPPORTED_FILE",
+			"column %q is in another file, %.60q; write all columns to one file", c.name, m.FilePath())
 	}
 	if m.CryptoMetadata() != nil {
-		return nil, fault.Invalid("ENCRYPTED_FILE", "column %q is encrypted; write the file without encryption", c.name).With("column", c.name)
+		return nil, fault.Invalid("ENCRYPTED_FILE", "column %q is encrypted; write the file without encryption",
+			c.name).With("column", c.name)
 	}
-	e := &chunk{Parquet: f, column: c, from: m.DataPageOffset(), size: m.TotalCompressedSize(), values: m.NumValues(), codec: m.Compression()}
+	e := &chunk{Parquet: f, column: c, from: m.DataPageOffset(), size: m.TotalCompressedSize(), values: m.NumValues(),
+		codec: m.Compression()}
 	if m.HasDictionaryPage() && m.DictionaryPageOffset() > 0 && m.DictionaryPageOffset() < e.from {
 		e.from = m.DictionaryPageOffset()
 	}
 	switch {
 	case e.from < int64(len(scan.ParquetMagic)) || e.size < 0 || e.from > f.size || e.size > f.size-e.from:
-		return nil, corrupt(parquetName, "column %q claims %d bytes at byte %d of a file of %d", c.name, e.size, e.from, f.size)
+		return nil, corrupt(parquetName, "column %q claims %d bytes at byte %d of a file of %d", c.name, e.size,
+			e.from, f.size)
 	case m.Type() != c.physical:
 		return nil, corrupt(parquetName, "column %q has another type in its row group than in the schema", c.name)
 	case e.values != g.NumRows():
 		return nil, corrupt(parquetName, "column %q has %d values for %d rows", c.name, e.values, g.NumRows())
 	}
 	switch e.codec {
-	case compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Zstd, compress.Codecs.Lz4Raw:
+	case compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Zstd,
+		compress.Codecs.Lz4Raw:
 		return e, nil
 	}
-	name := map[compress.Compression]string{compress.Codecs.Lzo: "LZO", compress.Codecs.Brotli: "Brotli", compress.Codecs.Lz4: "the old form of LZ4"}[e.codec]
+	name := map[compress.Compression]string{compress.Codecs.Lzo: "LZO", compress.Codecs.Brotli: "Brotli",
+		compress.Codecs.Lz4: "the old form of LZ4"}[e.codec]
 	if name == "" {
 		name = "something unknown"
 	}
-	return nil, fault.Invalid("UNSUPPORTED_COMPRESSION", "column %q is compressed with %s, which is not supported; write the file with Snappy, Zstandard or gzip", c.name, name).
-		With("column", c.name)
+	return nil,
+		fault.Invalid("UNSUPPORTED_COMPRESSION",
+			"column %q is compressed with %s, which is not supported; write the file with Snappy, Zstandard or gzip",
+			c.name, name).
+			With("column", c.name)
 }
 
 // Columns returns the columns, without cells.

@@ -46,14 +46,20 @@ func rowsOf(n int) []wide {
 	rows := make([]wide, n)
 	for i := range rows {
 		r := &rows[i]
-		r.Plain, r.Float, r.Split, r.SplitOne = math.Sqrt(float64(i)), float32(i)/4, -float64(i)/3, float32(i%7)
+		r.Plain = math.Sqrt(float64(i))
+		r.Float = float32(i) / 4
+		r.Split = -float64(i) / 3
+		r.SplitOne = float32(i % 7)
 		if i%3 > 0 {
 			v := float64(i) / 7
 			r.Optional = &v
 		}
 		r.Int, r.Int32, r.Uint32 = int64(i)*1e12, int32(i%5), math.MaxUint32-uint32(i)
-		r.Delta, r.Delta32, r.Bool = int64(uint64(i)*0x9E3779B97F4A7C15), int32(uint32(i)*0x9E3779B9), i%3 == 1 // differences that overflow
-		r.Text, r.Dict = fmt.Sprintf("text %d", i), fmt.Sprint(i/100%50)
+		r.Delta = int64(uint64(i) * 0x9E3779B97F4A7C15)
+		r.Delta32 = int32(uint32(i) * 0x9E3779B9)
+		r.Bool = i%3 == 1 // differences that overflow
+		r.Text = fmt.Sprintf("text %d", i)
+		r.Dict = fmt.Sprint(i / 100 % 50)
 		if i%1000 > 300 {
 			r.DictMaybe = &rows[i].Dict
 		}
@@ -68,10 +74,14 @@ func rowsOf(n int) []wide {
 // wantRow is what the cells of a row are.
 func wantRow(r *wide) map[string]any {
 	row := map[string]any{
-		"plain": r.Plain, "optional": nil, "float": float64(r.Float), "split": r.Split, "split1": float64(r.SplitOne), "int": r.Int,
-		"int32": int64(r.Int32), "uint32": int64(r.Uint32), "delta": r.Delta, "delta32": int64(r.Delta32), "bool": "false", "text": r.Text,
-		"dict": r.Dict, "dictmaybe": nil, "dictint": r.DictInt, "dictfloat": r.DictFloat, "deltalength": r.Delta1, "date": time.Unix(int64(r.Date)*86400, 0).UTC().Format("2006-01-02"),
-		"time": time.UnixMicro(r.Time).UTC().Format("2006-01-02 15:04:05.999999"), "decimal": float64(r.Decimal) / 100, "old": time.Unix(86400, int64(r.Old[0])).UTC().Format("2006-01-02 15:04:05.999999999"),
+		"plain": r.Plain, "optional": nil, "float": float64(r.Float), "split": r.Split, "split1": float64(r.SplitOne),
+		"int":   r.Int,
+		"int32": int64(r.Int32), "uint32": int64(r.Uint32), "delta": r.Delta, "delta32": int64(r.Delta32),
+		"bool": "false", "text": r.Text,
+		"dict": r.Dict, "dictmaybe": nil, "dictint": r.DictInt, "dictfloat": r.DictFloat, "deltalength": r.Delta1,
+		"date": time.Unix(int64(r.Date)*86400, 0).UTC().Format("2006-01-02"),
+		"time": time.UnixMicro(r.Time).UTC().Format("2006-01-02 15:04:05.999999"), "decimal": float64(r.Decimal) / 100,
+		"old":  time.Unix(86400, int64(r.Old[0])).UTC().Format("2006-01-02 15:04:05.999999999"),
 		"uuid": fmt.Sprintf("%02xab0000-0000-0000-0000-0000000000%02x", r.UUID[0], r.UUID[15]),
 	}
 	if r.Optional != nil {
@@ -146,11 +156,13 @@ func otherFile(t testing.TB, rows []wide, options ...other.WriterOption) []byte 
 func TestReadsParquetOfAnotherLibrary(t *testing.T) {
 	rows := rowsOf(12345)
 	for name, codec := range map[string]compress.Codec{
-		"none": &other.Uncompressed, "snappy": &other.Snappy, "gzip": &other.Gzip, "zstd": &other.Zstd, "lz4": &other.Lz4Raw,
+		"none": &other.Uncompressed, "snappy": &other.Snappy, "gzip": &other.Gzip, "zstd": &other.Zstd,
+		"lz4": &other.Lz4Raw,
 	} {
 		for version := 1; version <= 2; version++ {
 			t.Run(fmt.Sprintf("%s, pages of version %d", name, version), func(t *testing.T) {
-				content := otherFile(t, rows, other.Compression(codec), other.DataPageVersion(version), other.PageBufferSize(20000))
+				content := otherFile(t, rows, other.Compression(codec), other.DataPageVersion(version),
+					other.PageBufferSize(20000))
 				_, tables, err := readParquet(content)
 				if err != nil {
 					t.Fatal(err)

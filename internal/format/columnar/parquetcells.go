@@ -65,7 +65,8 @@ func (c *column) setInteger(means schema.LogicalType) (refusal string) {
 	case schema.TimestampLogicalType:
 		c.setTime(timestampText, m.TimeUnit())
 	case schema.IntLogicalType:
-		c.to, c.values.unsigned = table.Integer, !m.IsSigned()
+		c.to = table.Integer
+		c.values.unsigned = !m.IsSigned()
 	default:
 		c.to = table.Integer
 	}
@@ -155,13 +156,19 @@ func (c *chunk) fill(out *table.Column, rows int) (err error) {
 	case *file.Float64ColumnChunkReader:
 		err = fillInto(c, out, r.ReadBatchInPage, out.Numbers)
 	case *file.Float32ColumnChunkReader:
-		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v float32) error { out.Numbers[row] = float64(v); return nil })
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v float32) error {
+			out.Numbers[row] = float64(v)
+			return nil
+		})
 	case *file.Int64ColumnChunkReader:
 		if out.Type == table.Integer {
 			err = fillInto(c, out, r.ReadBatchInPage, out.Integers)
 			break
 		}
-		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v int64) error { c.integer(out, row, v); return nil })
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v int64) error {
+			c.integer(out, row, v)
+			return nil
+		})
 	case *file.Int32ColumnChunkReader:
 		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v int32) error {
 			if c.column.values.unsigned {
@@ -172,13 +179,23 @@ func (c *chunk) fill(out *table.Column, rows int) (err error) {
 			return nil
 		})
 	case *file.BooleanColumnChunkReader:
-		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v bool) error { out.Texts[row] = strconv.FormatBool(v); return nil })
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v bool) error {
+			out.Texts[row] = strconv.FormatBool(v)
+			return nil
+		})
 	case *file.Int96ColumnChunkReader:
-		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.Int96) error { out.Texts[row] = int96Text(v); return nil })
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.Int96) error {
+			out.Texts[row] = int96Text(v)
+			return nil
+		})
 	case *file.ByteArrayColumnChunkReader:
-		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.ByteArray) error { return c.bytes(out, row, v) })
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.ByteArray) error {
+			return c.bytes(out, row, v)
+		})
 	case *file.FixedLenByteArrayColumnChunkReader:
-		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.FixedLenByteArray) error { return c.bytes(out, row, v) })
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.FixedLenByteArray) error {
+			return c.bytes(out, row, v)
+		})
 	default:
 		err = c.corrupt("its type is unknown")
 	}
@@ -216,7 +233,8 @@ func (c *chunk) bytes(out *table.Column, row int, b []byte) error {
 	case len(b) > table.MaxTextBytes && c.unneeded:
 		out.MarkEmpty(row)
 	case len(b) > table.MaxTextBytes:
-		return fault.Invalid("BAD_TEXT", "column %q: %.60q is not a text; it must have at most %d bytes of UTF-8", c.name, b, table.MaxTextBytes).
+		return fault.Invalid("BAD_TEXT", "column %q: %.60q is not a text; it must have at most %d bytes of UTF-8",
+			c.name, b, table.MaxTextBytes).
 			With("column", c.name)
 	default:
 		var err error
@@ -229,7 +247,8 @@ func (c *chunk) bytes(out *table.Column, row int, b []byte) error {
 // int96Text converts a legacy timestamp: nanoseconds of the day, and the Julian day number.
 func int96Text(b parquet.Int96) string {
 	const epoch = 2440588 // the Julian day of 1970-01-01
-	nanoseconds, day := int64(binary.LittleEndian.Uint64(b[:])), int64(binary.LittleEndian.Uint32(b[8:]))
+	nanoseconds := int64(binary.LittleEndian.Uint64(b[:]))
+	day := int64(binary.LittleEndian.Uint32(b[8:]))
 	return time.Unix((day-epoch)*86400, nanoseconds).UTC().Format("2006-01-02 15:04:05.999999999")
 }
 

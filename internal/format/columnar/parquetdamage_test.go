@@ -116,7 +116,8 @@ func TestNestedParquet(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err := readParquet(b.Bytes())
-	if !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "tags"`) && !strings.Contains(err.Error(), `column "at"`) || !strings.Contains(err.Error(), "--ignore") {
+	if !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "tags"`) &&
+		!strings.Contains(err.Error(), `column "at"`) || !strings.Contains(err.Error(), "--ignore") {
 		t.Error(err)
 	}
 	f, err := OpenParquet(bytes.NewReader(b.Bytes()), int64(b.Len()), ignoring("tags", "at"))

@@ -41,7 +41,8 @@ func sevenRows(t *testing.T, means schema.LogicalType, options ...parquet.Writer
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = out.(*file.Int64ColumnChunkWriter).WriteBatch([]int64{0, 50, 1, 1000, 3, 90, 6}, []int16{1, 1, 1, 1, 1, 1, 1}, nil)
+	_, err = out.(*file.Int64ColumnChunkWriter).WriteBatch([]int64{0, 50, 1, 1000, 3, 90, 6},
+		[]int16{1, 1, 1, 1, 1, 1, 1}, nil)
 	if err := errors.Join(err, out.Close(), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,8 @@ func TestPagesOfVersion2WithOtherRows(t *testing.T) {
 }
 
 func TestDeltaBlocksOfOtherSizes(t *testing.T) {
-	content := sevenRows(t, nil, parquet.WithDataPageVersion(parquet.DataPageV1), parquet.WithVersion(parquet.V2_LATEST), parquet.WithEncoding(parquet.Encodings.DeltaBinaryPacked))
+	content := sevenRows(t, nil, parquet.WithDataPageVersion(parquet.DataPageV1),
+		parquet.WithVersion(parquet.V2_LATEST), parquet.WithEncoding(parquet.Encodings.DeltaBinaryPacked))
 	// 128 values in a block, of 4 miniblocks, and 7 values in all, of which 0 is the first.
 	const header = "\x80\x01\x04\x07\x00"
 	for what, other := range map[string]string{
@@ -130,7 +132,8 @@ func TestLateDictionaries(t *testing.T) {
 			var out bytes.Buffer
 			w := ipc.NewWriter(&out, ipc.WithSchema(s), ipc.WithDictionaryDeltas(c.deltas))
 			for _, words := range c.words {
-				values, indices := array.NewStringBuilder(memory.DefaultAllocator), array.NewInt8Builder(memory.DefaultAllocator)
+				values := array.NewStringBuilder(memory.DefaultAllocator)
+				indices := array.NewInt8Builder(memory.DefaultAllocator)
 				for at, word := range words {
 					values.Append(word)
 					indices.Append(int8(at))

@@ -32,7 +32,8 @@ func NewWriter(w io.Writer, columns []table.Column) (*Writer, error) {
 		default:
 			means = schema.StringLogicalType{}
 		}
-		field, err := schema.NewPrimitiveNodeLogical(columns[at].Name, parquet.Repetitions.Optional, means, physical, 0, -1)
+		field, err := schema.NewPrimitiveNodeLogical(columns[at].Name, parquet.Repetitions.Optional, means,
+			physical, 0, -1)
 		if err != nil {
 			return nil, err
 		}
@@ -42,8 +43,10 @@ func NewWriter(w io.Writer, columns []table.Column) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	properties := parquet.NewWriterProperties(parquet.WithVersion(parquet.V1_0), parquet.WithDataPageVersion(parquet.DataPageV1),
-		parquet.WithCompression(compress.Codecs.Zstd), parquet.WithCompressionLevel(1), parquet.WithDictionaryDefault(false),
+	properties := parquet.NewWriterProperties(parquet.WithVersion(parquet.V1_0),
+		parquet.WithDataPageVersion(parquet.DataPageV1),
+		parquet.WithCompression(compress.Codecs.Zstd), parquet.WithCompressionLevel(1),
+		parquet.WithDictionaryDefault(false),
 		parquet.WithStats(false), parquet.WithCreatedBy("cleave"))
 	// Hide Close of w from the library, which would call it: the file belongs to the caller.
 	out, err := file.NewParquetWriterWithError(struct{ io.Writer }{w}, root, file.WithWriterProps(properties))

@@ -72,7 +72,8 @@ func (l *layout) parse(block scan.Block) (*parsedRows, error) {
 func (l *layout) parseRows(parsed *parsedRows, block scan.Block) error {
 	quote := nextQuote(block.Text, 0)
 	for offset, line := 0, block.FirstLine; offset < len(block.Text) && (parsed.seen == nil || l.survey); {
-		end, lines := offset+1+bytes.IndexByte(block.Text[offset:], '\n'), 1
+		end := offset + 1 + bytes.IndexByte(block.Text[offset:], '\n')
+		lines := 1
 		if quote < offset {
 			quote = nextQuote(block.Text, offset)
 		}
@@ -82,7 +83,8 @@ func (l *layout) parseRows(parsed *parsedRows, block scan.Block) error {
 			parsed.skipped = true
 		case first[0] == l.separator && l.isEmptyRow(first):
 			parsed.emptyRows.add(line)
-		case quote >= end && l.allPlain && !l.survey && !parsed.skipped && parsed.emptyRows.rows == 0 && l.parsePlain(parsed, first):
+		case quote >= end && l.allPlain && !l.survey && !parsed.skipped && parsed.emptyRows.rows == 0 &&
+			l.parsePlain(parsed, first):
 			parsed.rows++
 		default:
 			length, err := l.parseRow(parsed, block.Text[offset:], line)
@@ -173,7 +175,8 @@ func (p *parsedRows) reserve(kinds []cellKind, rows int) {
 func (p *parsedRows) undoRow() {
 	for at := range p.columns {
 		c := &p.columns[at]
-		c.integers, c.numbers = c.integers[:min(len(c.integers), p.rows)], c.numbers[:min(len(c.numbers), p.rows)]
+		c.integers = c.integers[:min(len(c.integers), p.rows)]
+		c.numbers = c.numbers[:min(len(c.numbers), p.rows)]
 		if len(c.ends) > p.rows {
 			c.ends = c.ends[:p.rows]
 			c.texts = c.texts[:c.textStart()]
@@ -282,7 +285,8 @@ func (c *parsedCells) appendText(cell []byte, row int) {
 
 // parseCells parses the cells of a row in any form.
 func (l *layout) parseCells(parsed *parsedRows, cells [][]byte, line int) error {
-	if width := len(l.columns); len(cells) > width && l.separator != ' ' && emptyCells(cells[width:]) == len(cells)-width {
+	if width := len(l.columns); len(cells) > width && l.separator != ' ' &&
+		emptyCells(cells[width:]) == len(cells)-width {
 		cells = cells[:width]
 	}
 	if len(cells) != len(l.columns) {
@@ -313,7 +317,9 @@ func (l *layout) parseCells(parsed *parsedRows, cells [][]byte, line int) error 
 			if !missing && !ok {
 				parsed.contradict(l, column, cell, line)
 			} else if !scan.IsFinite(v) {
-				return l.inCell(line, column, "NOT_FINITE", "%s is not a finite number; correct it, or leave the cell empty to have it filled", scan.Quote(cell))
+				return l.inCell(line, column, "NOT_FINITE",
+					"%s is not a finite number; correct it, or leave the cell empty to have it filled",
+					scan.Quote(cell))
 			} else if !l.survey {
 				values.numbers = append(values.numbers, v)
 				values.mark(missing, parsed.rows)
@@ -337,7 +343,8 @@ func (p *parsedRows) contradict(l *layout, column int, cell []byte, line int) {
 	}
 	p.seen[column] |= classify(cell, l.columns[column].unit)
 	if p.contradiction == nil {
-		p.contradiction = l.inCell(line, column, "MIXED_TYPES", "found %s, but the cells before it are %v", scan.Quote(bytes.Clone(cell)), l.kinds[column].Type)
+		p.contradiction = l.inCell(line, column, "MIXED_TYPES", "found %s, but the cells before it are %v",
+			scan.Quote(bytes.Clone(cell)), l.kinds[column].Type)
 	}
 }
 
@@ -346,19 +353,22 @@ func (p *parsedRows) makeTable(l *layout, firstLine int) error {
 	columns := make([]table.Column, len(p.columns))
 	for number := range columns {
 		column, from := &columns[number], &p.columns[number]
-		column.Name, column.Type, column.Integers, column.Numbers = l.columns[number].name, l.kinds[number].Type, from.integers, from.numbers
+		column.Name, column.Type, column.Integers, column.Numbers = l.columns[number].name, l.kinds[number].Type,
+			from.integers, from.numbers
 		if column.Type == table.Text {
 			if p.latin = !utf8.Valid(from.texts); p.latin {
 				return nil
 			}
 			if zero := bytes.IndexByte(from.texts, 0); zero >= 0 {
 				row := sort.SearchInts(from.ends, zero+1)
-				return l.inCell(p.lineOf(row, firstLine), number, "NOT_A_TEXT", "the cell has a zero byte; the file may be damaged or not a text file")
+				return l.inCell(p.lineOf(row, firstLine), number, "NOT_A_TEXT",
+					"the cell has a zero byte; the file may be damaged or not a text file")
 			}
 			texts, start := string(from.texts), 0
 			column.Texts = make([]string, p.rows)
 			for row, end := range from.ends {
-				if start < end && !utf8.RuneStart(texts[start]) { // the cell before ends within a rune that this one continues
+				// the cell before ends within a rune that this one continues
+				if start < end && !utf8.RuneStart(texts[start]) {
 					p.latin = true
 					return nil
 				}
@@ -401,16 +411,20 @@ func (l *layout) nameOf(column int) string {
 
 // inCell returns a fault about a cell.
 func (l *layout) inCell(line, column int, reason, format string, args ...any) *fault.Error {
-	return fault.Invalid(reason, "%s, line %d, column %s: %s", l.name, line, l.nameOf(column), fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
+	return fault.Invalid(reason, "%s, line %d, column %s: %s", l.name, line, l.nameOf(column),
+		fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
 }
 
 // tooLong returns a fault about a cell that a table cannot hold.
 func (l *layout) tooLong(line, column int, cell []byte) *fault.Error {
-	return l.inCell(line, column, "BAD_TEXT", "%s has %d bytes; at most %d are supported; check for a missing quote, and --delimiter", scan.Quote(cell), len(cell), table.MaxTextBytes)
+	return l.inCell(line, column, "BAD_TEXT",
+		"%s has %d bytes; at most %d are supported; check for a missing quote, and --delimiter", scan.Quote(cell),
+		len(cell), table.MaxTextBytes)
 }
 
 // ragged returns a fault about a line with too few or too many cells.
 func (l *layout) ragged(line int, cells [][]byte) *fault.Error {
-	return scan.InLine(l.name, line, "RAGGED_ROWS", "the line has %s, but other lines have %d, up to column %s; check for a missing separator or missing quotes",
+	return scan.InLine(l.name, line, "RAGGED_ROWS",
+		"the line has %s, but other lines have %d, up to column %s; check for a missing separator or missing quotes",
 		text.Plural(len(cells), "cell"), len(l.columns), l.nameOf(len(l.columns)-1))
 }

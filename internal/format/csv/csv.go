@@ -14,22 +14,24 @@ import (
 
 // Options holds what the user specified about a table. Empty fields are detected.
 type Options struct {
-	Format    string    // such as "csv"; "" uses the suffix
-	Delimiter byte      // between cells
-	Header    string    // whether the first line is a header: "yes", "no", or "auto"
-	Names     []string  // known column names: a first line with all of them is a header, even if they are numbers
-	Decimals  string    // the decimal separator, "." or ",", for tables that are ambiguous
-	Texts     []string  // columns to read as text, by name or by number from 1
-	Ignore    []string  // columns that are not needed, by name or by number from 1: invalid cells in them are read as empty
-	Only      []string  // if not empty, the only columns that are needed
-	Stdin     io.Reader // read for the path "-"; a Spool is rewound first
-	Name      string    // of Stdin in messages; "" means "standard input"
-	Known     *Survey   // what reading the same text with the same options showed before; nil if it was not read
+	Format    string   // such as "csv"; "" uses the suffix
+	Delimiter byte     // between cells
+	Header    string   // whether the first line is a header: "yes", "no", or "auto"
+	Names     []string // known column names: a first line with all of them is a header, even if they are numbers
+	Decimals  string   // the decimal separator, "." or ",", for tables that are ambiguous
+	Texts     []string // columns to read as text, by name or by number from 1
+	// columns that are not needed, by name or by number from 1: invalid cells in them are read as empty
+	Ignore []string
+	Only   []string  // if not empty, the only columns that are needed
+	Stdin  io.Reader // read for the path "-"; a Spool is rewound first
+	Name   string    // of Stdin in messages; "" means "standard input"
+	Known  *Survey   // what reading the same text with the same options showed before; nil if it was not read
 }
 
 // Ignores reports which of the named columns need not be parsed. The result has one entry per name.
 func (o *Options) Ignores(names []string) []bool {
-	ignored, needed := table.Listed(names, o.Ignore), table.Listed(names, o.Only)
+	ignored := table.Listed(names, o.Ignore)
+	needed := table.Listed(names, o.Only)
 	for at := range ignored {
 		ignored[at] = ignored[at] || len(o.Only) > 0 && !needed[at]
 	}
@@ -54,7 +56,8 @@ func (r *Reader) Notices() []string {
 	found := decimalsOf(r.layout.columns)
 	decimals := cmp.Or(found, r.options.Decimals)
 	if usual := r.options.Decimals; found != "" && usual != "" && found != usual {
-		unusual = append(unusual, fmt.Sprintf("the decimal separator is %q, but in the model's data it was %q", found, usual))
+		unusual = append(unusual, fmt.Sprintf("the decimal separator is %q, but in the model's data it was %q",
+			found, usual))
 	}
 	for number := range r.layout.kinds {
 		column, kind := &r.layout.columns[number], &r.layout.kinds[number]
@@ -63,9 +66,14 @@ func (r *Reader) Notices() []string {
 		case notice != "":
 			unusual = append(unusual, notice)
 		case kind.Type == table.Integer && column.seen&sawZeros != 0:
-			unusual = append(unusual, fmt.Sprintf("column %q is read as numbers, without leading zeros; if these are codes, use --id-column, --categorical or --ignore", column.name))
-		case r.layout.separator == ';' && decimals == "" && kind.point == '.' && column.seen&asPointGroups.bit() == 0 && column.seen&asSpaceComma.bit() != 0:
-			unusual = append(unusual, fmt.Sprintf("column %q: 1.234 is read as a decimal number; if it means 1234, remove the point", column.name))
+			unusual = append(unusual,
+				fmt.Sprintf("column %q is read as numbers, without leading zeros; if these are codes, use "+
+					"--id-column, --categorical or --ignore", column.name))
+		case r.layout.separator == ';' && decimals == "" && kind.point == '.' && column.seen&asPointGroups.bit() == 0 &&
+			column.seen&asSpaceComma.bit() != 0:
+			unusual = append(unusual,
+				fmt.Sprintf("column %q: 1.234 is read as a decimal number; if it means 1234, remove the point",
+					column.name))
 		}
 	}
 	const most = 8

@@ -17,7 +17,8 @@ func TestSplitIsLinear(t *testing.T) {
 	if err != nil || len(cells) != count+1 || string(cells[count]) != "x" || string(row[after:]) != "1 2\n" {
 		t.Fatalf("%d cells, %d bytes read, error %v", len(cells), after, err)
 	}
-	if _, _, err := (dialect{' '}).split([]byte(strings.Repeat("\r ", table.MaxColumns+1)+"x\n"), 0, nil); !errors.Is(err, errTooWide) {
+	if _, _, err := (dialect{' '}).split([]byte(strings.Repeat("\r ", table.MaxColumns+1)+"x\n"), 0,
+		nil); !errors.Is(err, errTooWide) {
 		t.Errorf("error %v for a row of too many cells", err)
 	}
 }

@@ -42,7 +42,10 @@ func sniffRows(prefix []byte, d dialect) *beginning {
 			return
 		}
 		if b.width == 0 {
-			b.width, b.below, b.units, b.trails = len(cells), make([]evidence, len(cells)), make([]string, len(cells)), true
+			b.width = len(cells)
+			b.below = make([]evidence, len(cells))
+			b.units = make([]string, len(cells))
+			b.trails = true
 			for _, cell := range cells {
 				b.second = append(b.second, bytes.Clone(cell))
 			}
@@ -107,14 +110,20 @@ func (b *beginning) hasHeader(name string) (has bool, notice string) {
 	}
 	years := !b.again && b.countsUp(1500, 2200, 2)
 	switch {
-	case names == 0 && b.beginsAbove() && (years || b.countsUp(0, 1, 1)), names > 0 && numbers > 0 && (overNumbers > 0 || years):
-		return true, fmt.Sprintf("%s: the first line has numbers, but is read as the header; to read it as data, use --header no", name)
+	case names == 0 && b.beginsAbove() && (years || b.countsUp(0, 1, 1)), names > 0 && numbers > 0 &&
+		(overNumbers > 0 || years):
+		return true, fmt.Sprintf("%s: the first line has numbers, but is read as the header; to read it as data, use "+
+			"--header no", name)
 	case names == 0 && (years || !b.again && b.countsUp(0, 1, 3)):
-		return false, fmt.Sprintf("%s: the first line looks like a header of years or numbers, but is read as data; to read it as the header, use --header yes", name)
+		return false,
+			fmt.Sprintf("%s: the first line looks like a header of years or numbers, but is read as data; to read it "+
+				"as the header, use --header yes", name)
 	case names == 0:
 		return false, ""
 	case numbers == 0 && overNumbers == 0 && b.again:
-		return false, fmt.Sprintf("%s: the first line is read as data, because other lines repeat some of its cells; to read it as the header, use --header yes", name)
+		return false,
+			fmt.Sprintf("%s: the first line is read as data, because other lines repeat some of its cells; to read "+
+				"it as the header, use --header yes", name)
 	}
 	return numbers == 0, ""
 }
@@ -249,7 +258,8 @@ func skipTitle(text []byte, d dialect) (length, lines int) {
 				titles++
 			case filled <= 1:
 				padded = true
-			case titles+comments == 0 && !padded, titles > 0 && len(cells) == 2, evenness(text[start:], d) < 0.5, padded && !d.startsWithNames(text[start:]):
+			case titles+comments == 0 && !padded, titles > 0 && len(cells) == 2, evenness(text[start:], d) < 0.5,
+				padded && !d.startsWithNames(text[start:]):
 				return 0, 0
 			default:
 				return start, lines
@@ -285,7 +295,9 @@ func (d dialect) usualCells(text []byte) (usual int) {
 // startsWithNames reports whether the first row names all columns and numbers follow below.
 func (d dialect) startsWithNames(text []byte) bool {
 	b := sniffRows(text, d)
-	return b.hasNumbers() && !slices.ContainsFunc(b.first, func(cell []byte) bool { return !classify(cell, "").isWord() })
+	return b.hasNumbers() && !slices.ContainsFunc(b.first, func(cell []byte) bool {
+		return !classify(cell, "").isWord()
+	})
 }
 
 // skipBlank returns the length and number of the leading lines that are blank or have only empty cells.

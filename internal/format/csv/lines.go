@@ -58,12 +58,14 @@ func (s *skippedLines) notice(name string) string {
 	case 1:
 		return fmt.Sprintf("%s: line %d is skipped: it is blank or has text instead of a row", name, skipped.first)
 	}
-	return fmt.Sprintf("%s: %d lines (the first is line %d) are skipped: they are blank or have text instead of a row", name, skipped.count, skipped.first)
+	return fmt.Sprintf("%s: %d lines (the first is line %d) are skipped: they are blank or have text instead of a row",
+		name, skipped.count, skipped.first)
 }
 
 // isAside reports whether the cells of a line are not a row of the table: an aside, or the header again.
 func (l *layout) isAside(cells [][]byte) bool {
-	return l.dialect.isAside(cells, len(l.columns)) || sameCells(cells, l.header) || isLone(cells) && l.kinds[0].Type != table.Text
+	return l.dialect.isAside(cells, len(l.columns)) || sameCells(cells, l.header) ||
+		isLone(cells) && l.kinds[0].Type != table.Text
 }
 
 // isLone reports whether only the first of at least three cells has a value, and that is a word: spreadsheets write
@@ -75,7 +77,8 @@ func isLone(cells [][]byte) bool {
 // isNote reports whether a line may be a note below the table: it has too few or too many cells, and begins with a
 // word where the rows have a number.
 func (l *layout) isNote(cells [][]byte) bool {
-	return len(cells) != len(l.columns) && l.separator != ' ' && l.kinds[0].Type != table.Text && classify(cells[0], "").isWord()
+	return len(cells) != len(l.columns) && l.separator != ' ' && l.kinds[0].Type != table.Text &&
+		classify(cells[0], "").isWord()
 }
 
 // maxNotes is the largest number of lines that may be notes below a table. More are rows of another one.

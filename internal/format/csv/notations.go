@@ -21,7 +21,8 @@ var notations = []notation{
 	{sawLimit, "without signs such as < and *", cutLimit},
 	{sawMinus, "with \u22125 for -5", cutMinus},
 	{sawParentheses, "with (5) for -5", cutParentheses},
-	mark(firstMark<<0, "%"), mark(firstMark<<1, "$"), mark(firstMark<<2, "€"), mark(firstMark<<3, "£"), mark(firstMark<<4, "¥"),
+	mark(firstMark<<0, "%"), mark(firstMark<<1, "$"), mark(firstMark<<2, "€"), mark(firstMark<<3, "£"),
+	mark(firstMark<<4, "¥"),
 	mark(firstMark<<5, "EUR"), mark(firstMark<<6, "USD"), mark(firstMark<<7, "GBP"), mark(firstMark<<8, "CHF"),
 	{sawParentheses, "", cutParentheses}, // $(5)
 }
@@ -34,7 +35,8 @@ func strip(cell []byte, unit string, among evidence) (bare []byte, found evidenc
 			cell = bytes.ReplaceAll(cell, []byte(s[0]), []byte(s[1]))
 		}
 	}
-	if unsigned := bytes.TrimPrefix(cell, []byte("-")); len(unsigned) > 0 && onlyDigits(unsigned[:1]) && onlyDigits(unsigned[len(unsigned)-1:]) {
+	if unsigned := bytes.TrimPrefix(cell, []byte("-")); len(unsigned) > 0 && onlyDigits(unsigned[:1]) &&
+		onlyDigits(unsigned[len(unsigned)-1:]) {
 		return cell, 0 // nothing is around the digits
 	}
 	if unit != "" && among&sawUnit != 0 {
@@ -121,13 +123,15 @@ func cutLimit(cell []byte) (bare []byte, found bool) {
 	bare = cell
 	for _, sign := range []string{"<=", ">=", "<", ">", "\u2264", "\u2265", "~", "\u2248", "ca."} {
 		if rest, has := bytes.CutPrefix(bare, []byte(sign)); has {
-			bare, found = bytes.TrimSpace(rest), true
+			bare = bytes.TrimSpace(rest)
+			found = true
 			break
 		}
 	}
 	for _, sign := range []string{"*", "\u2020", "\u2021"} {
 		for bytes.HasSuffix(bare, []byte(sign)) {
-			bare, found = bytes.TrimSpace(bare[:len(bare)-len(sign)]), true
+			bare = bytes.TrimSpace(bare[:len(bare)-len(sign)])
+			found = true
 		}
 	}
 	return bare, found

@@ -45,11 +45,14 @@ func (r reading) bit() evidence { return 1 << r }
 func (d dialect) preferred(decimals string) []reading {
 	switch {
 	case decimals == ",":
-		return []reading{asInteger, asComma, asPointGroups, asSpaceComma, asPoint, asCommaGroups, asSpacePoint, asApostrophes}
+		return []reading{asInteger, asComma, asPointGroups, asSpaceComma, asPoint, asCommaGroups, asSpacePoint,
+			asApostrophes}
 	case decimals == "." || d.separator == ',':
-		return []reading{asInteger, asPoint, asCommaGroups, asComma, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
+		return []reading{asInteger, asPoint, asCommaGroups, asComma, asPointGroups, asSpacePoint, asSpaceComma,
+			asApostrophes}
 	}
-	return []reading{asInteger, asPoint, asComma, asCommaGroups, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
+	return []reading{asInteger, asPoint, asComma, asCommaGroups, asPointGroups, asSpacePoint, asSpaceComma,
+		asApostrophes}
 }
 
 // decimalsOf returns the decimal separator of the unambiguous columns, "" if there are none or they differ.
@@ -83,7 +86,8 @@ func (l *layout) decimals() string {
 		k := &l.kinds[at]
 		possible := isText &^ l.columns[at].seen
 		switch eitherSpace := asSpacePoint.bit() | asSpaceComma.bit(); {
-		case k.Type != table.Number || possible&asPoint.bit() != 0 && possible&asComma.bit() != 0: // no number has decimals
+		case k.Type != table.Number || possible&asPoint.bit() != 0 && possible&asComma.bit() != 0:
+			// no number has decimals
 		case k.reading.bit()&eitherSpace != 0 && possible&eitherSpace == eitherSpace: // 1 234 has no decimals either
 		default:
 			marks += string(readings[k.reading].point)
@@ -94,7 +98,8 @@ func (l *layout) decimals() string {
 
 // readingsOf returns the bits of the readings by which a cell is a number.
 func readingsOf(cell []byte) evidence {
-	if decimals := bytes.IndexByte(cell, '.'); decimals > 0 && onlyDigits(cell[:decimals]) && onlyDigits(cell[decimals+1:]) && len(cell)-decimals != 4 {
+	if decimals := bytes.IndexByte(cell, '.'); decimals > 0 && onlyDigits(cell[:decimals]) &&
+		onlyDigits(cell[decimals+1:]) && len(cell)-decimals != 4 {
 		return withPoint // 12.5 cannot be 125
 	}
 	found := evidence(0)
@@ -156,7 +161,8 @@ func parseGrouped(cell []byte, group, point byte) (float64, bool) {
 	text := make([]byte, 0, len(cell))
 	at := 0
 	if len(cell) > 0 && (cell[0] == '-' || cell[0] == '+') {
-		text, at = append(text, cell[0]), 1
+		text = append(text, cell[0])
+		at = 1
 	}
 	digits, groups := 0, 0 // digits in the current group, and completed groups
 	for ; at < len(cell); at++ {
@@ -166,7 +172,8 @@ func parseGrouped(cell []byte, group, point byte) (float64, bool) {
 			digits++
 			text = append(text, c)
 			continue
-		case c == group && digits > 0 && digits <= 3 && (groups == 0 || digits == 3 || digits == 2 && group == ','): // also 12,34,567
+		case c == group && digits > 0 && digits <= 3 && (groups == 0 || digits == 3 || digits == 2 && group == ','):
+			// also 12,34,567
 			groups++
 			digits = 0
 			continue

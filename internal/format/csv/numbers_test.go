@@ -33,7 +33,10 @@ func TestReadingsAtAGlance(t *testing.T) {
 // Otherwise the rows would be read again without learning anything.
 func TestEvidenceIsParsed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cell := bytes.TrimSpace([]byte(rapid.StringMatching(`[<~]?[(]?[-\x{2212}]?[$%]?[(]?-?[0-9]{0,4}([.,' ][0-9]{0,3}){0,2}[)]? ?(%|€|EUR|kg|h|days|\*)?[)*]?`).Draw(t, "cell"))) // the dialect trims cells
+		cell := bytes.TrimSpace(
+			[]byte(
+				rapid.StringMatching(`[<~]?[(]?[-\x{2212}]?[$%]?[(]?-?[0-9]{0,4}([.,' ][0-9]{0,3}){0,2}[)]? `+
+					`?(%|€|EUR|kg|h|days|\*)?[)*]?`).Draw(t, "cell"))) // the dialect trims cells
 		unit := rapid.SampledFrom([]string{"", unitOf(cell), "kg"}).Draw(t, "unit")
 		c := sniffedColumn{seen: classify(cell, unit), unit: unit}
 		if c.seen == 0 {
@@ -55,7 +58,8 @@ func TestEvidenceIsParsed(t *testing.T) {
 // What groups do not change is read as without them, to the same bits.
 func TestGroupsOfDigits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		whole, decimals := rapid.StringMatching(`-?[1-9][0-9]{0,8}`).Draw(t, "whole"), rapid.StringMatching(`[0-9]{0,6}`).Draw(t, "decimals")
+		whole := rapid.StringMatching(`-?[1-9][0-9]{0,8}`).Draw(t, "whole")
+		decimals := rapid.StringMatching(`[0-9]{0,6}`).Draw(t, "decimals")
 		sign, digits := "", whole
 		if whole[0] == '-' {
 			sign, digits = "-", whole[1:]

@@ -103,7 +103,8 @@ func (r *Reader) sniff() error {
 	}
 	rows := 1
 	if b.hasUnits {
-		r.addNotice(fmt.Sprintf("%s: the second row belongs to the header, because it has words where the others have numbers: %s", source.Name, scan.Quote(bytes.Join(b.second, []byte{d.separator}))))
+		r.addNotice(fmt.Sprintf("%s: the second row belongs to the header, because it has words where the others "+
+			"have numbers: %s", source.Name, scan.Quote(bytes.Join(b.second, []byte{d.separator}))))
 		rows = 2
 	}
 	for range rows {
@@ -135,7 +136,8 @@ func (r *Reader) findTable(source *scan.Source, prefix []byte) (d dialect, start
 	length, skipped := skipTitle(prefix[start:], d)
 	if skipped > 0 {
 		title := bytes.Trim(prefix[start:start+length], " \r\n"+string(d.separator))
-		r.addNotice(fmt.Sprintf("%s: the table begins on line %d; the text before it is skipped: %s", source.Name, lines+skipped+1, scan.Quote(title)))
+		r.addNotice(fmt.Sprintf("%s: the table begins on line %d; the text before it is skipped: %s", source.Name,
+			lines+skipped+1, scan.Quote(title)))
 	}
 	return d, start + length, lines + skipped
 }
@@ -174,7 +176,8 @@ func (r *Reader) findColumns(source *scan.Source, b *beginning, d dialect, hasHe
 	columns, asText := make([]sniffedColumn, len(names)), table.Listed(names, r.options.Texts)
 	for number, name := range names {
 		column := &columns[number]
-		*column = sniffedColumn{name: name, asText: asText[number], isCode: table.IsCodeName(name), isID: table.IsIDName(name) || number == 0 && hasHeader && name == table.Unnamed(0)}
+		*column = sniffedColumn{name: name, asText: asText[number], isCode: table.IsCodeName(name),
+			isID: table.IsIDName(name) || number == 0 && hasHeader && name == table.Unnamed(0)}
 		if number < len(b.below) {
 			column.seen, column.unit = b.below[number], b.units[number]
 		}
@@ -232,7 +235,8 @@ func (r *Reader) start(s *scan.Source, skip int) error {
 	}
 	r.lines = scan.NewLines(s, r.layout.separator)
 	r.queue, r.skippedLines, r.note, r.emptyRows, r.rows = nil, skippedLines{}, nil, emptyRows{}, 0
-	r.blocks = scan.NewBlockParser(&scan.BlockReader{Source: s, NextLine: r.skipped + 1, Cut: r.layout.lastRowEnd}, r.layout.parse)
+	r.blocks = scan.NewBlockParser(&scan.BlockReader{Source: s, NextLine: r.skipped + 1, Cut: r.layout.lastRowEnd},
+		r.layout.parse)
 	return nil
 }
 
@@ -332,7 +336,8 @@ func (r *Reader) Next() (*table.Table, error) {
 }
 
 func (r *Reader) tooManyRows() error {
-	return r.lines.Source.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, the largest number supported", table.MaxRows)
+	return r.lines.Source.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, the largest number supported",
+		table.MaxRows)
 }
 
 // finish returns the error for the end of the table, io.EOF if all is well.
@@ -344,7 +349,8 @@ func (r *Reader) finish() error {
 	r.addNotice(r.emptyRows.notice(r.layout.name))
 	r.addNotice(r.skippedLines.notice(r.layout.name))
 	if r.rows == 0 {
-		return r.lines.Source.Invalid("EMPTY_DATA", "the file has a header, but no rows of data; to read the first line as data, use --header no")
+		return r.lines.Source.Invalid("EMPTY_DATA",
+			"the file has a header, but no rows of data; to read the first line as data, use --header no")
 	}
 	return io.EOF
 }
@@ -408,6 +414,7 @@ func (r *Reader) survey() error {
 
 // cannotRepeat adds to a fault what the user can do about a contradicting cell in an input that cannot be read again.
 func (r *Reader) cannotRepeat(contradiction *fault.Error) error {
-	contradiction.Message += "; standard input cannot be read twice; save it to a file, read the column as text with --categorical, or skip it with --ignore"
+	contradiction.Message += "; standard input cannot be read twice; save it to a file, read the column as text with " +
+		"--categorical, or skip it with --ignore"
 	return contradiction
 }

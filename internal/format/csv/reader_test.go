@@ -93,7 +93,8 @@ func TestManyEmptyRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, largest = rows+part.Rows(), max(largest, part.Rows())
+		rows += part.Rows()
+		largest = max(largest, part.Rows())
 		place = part.Place(part.Rows() - 1)
 	}
 	if rows != 200_002 || place != "on line 200003" {
@@ -125,8 +126,10 @@ func TestLongHeaders(t *testing.T) {
 		fmt.Fprintf(&text, "%s%d\n", strings.Repeat("1234567.890123456789012345678901234567890,", columns), row)
 	}
 	got := readAll(t, input{text: text.String()})
-	if len(got.Columns) != columns+1 || got.Rows() != 3 || got.Columns[columns].Name != "last" || got.Columns[columns].Integers[2] != 2 {
-		t.Errorf("got %d columns and %d rows, the last column %q", len(got.Columns), got.Rows(), got.Columns[len(got.Columns)-1].Name)
+	if len(got.Columns) != columns+1 || got.Rows() != 3 || got.Columns[columns].Name != "last" ||
+		got.Columns[columns].Integers[2] != 2 {
+		t.Errorf("got %d columns and %d rows, the last column %q", len(got.Columns), got.Rows(),
+			got.Columns[len(got.Columns)-1].Name)
 	}
 }
 

@@ -100,7 +100,8 @@ type cellKind struct {
 func (c *sniffedColumn) kind(d dialect, decimals string) cellKind {
 	marked, notated := c.seen&allMarks, c.seen&(allMarks|allSigns)
 	switch {
-	case c.asText, c.isCode && c.seen&(sawPadded|sawUnit) != 0, c.isID && (c.seen&sawCell == 0 || c.seen&(asInteger.bit()|sawPadded|allMarks) != 0):
+	case c.asText, c.isCode && c.seen&(sawPadded|sawUnit) != 0,
+		c.isID && (c.seen&sawCell == 0 || c.seen&(asInteger.bit()|sawPadded|allMarks) != 0):
 		return cellKind{Type: table.Text}
 	case c.seen&sawCell == 0:
 		return cellKind{Type: table.Number, point: '.', reading: asPoint}

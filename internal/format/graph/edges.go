@@ -82,7 +82,8 @@ func ReadEdges(l *scan.Lines, vertices int) ([]dataset.Edges, error) {
 			return nil, err
 		}
 	case scan.RowOfNumbersAndNames:
-		return nil, l.Invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; make it a header (src,dst,weight) or an edge")
+		return nil, l.Invalid("AMBIGUOUS_HEADER",
+			"the first line has both numbers and names; make it a header (src,dst,weight) or an edge")
 	default:
 		first, err := ParseEdge(l, cells, columns, vertex)
 		if err != nil {
@@ -140,7 +141,8 @@ type Vertex func(l *scan.Lines, cell []byte) (int32, error)
 func ParseEdge(l *scan.Lines, cells [][]byte, columns EdgeColumns, vertex Vertex) (edge dataset.Edge, err error) {
 	edge.Weight = 1
 	if len(cells) > columns.Width || len(cells) <= max(columns.Source, columns.Target) {
-		return edge, l.Invalid("RAGGED_ROWS", "the line has %s; an edge has src, dst and optionally a weight", text.Plural(len(cells), "cell"))
+		return edge, l.Invalid("RAGGED_ROWS", "the line has %s; an edge has src, dst and optionally a weight",
+			text.Plural(len(cells), "cell"))
 	}
 	if edge.Source, err = vertex(l, cells[columns.Source]); err != nil {
 		return edge, err
@@ -153,10 +155,12 @@ func ParseEdge(l *scan.Lines, cells [][]byte, columns EdgeColumns, vertex Vertex
 	}
 	weight, ok := scan.ParseFloat(cells[columns.Weight])
 	if !ok {
-		return edge, l.Invalid("NOT_A_NUMBER", "the weight is %s, which is not a number", scan.Quote(cells[columns.Weight]))
+		return edge, l.Invalid("NOT_A_NUMBER", "the weight is %s, which is not a number",
+			scan.Quote(cells[columns.Weight]))
 	}
 	if !scan.IsFinite(weight) {
-		return edge, l.Invalid("NOT_FINITE", "the weight is %s; weights must be finite numbers", scan.Quote(cells[columns.Weight]))
+		return edge, l.Invalid("NOT_FINITE", "the weight is %s; weights must be finite numbers",
+			scan.Quote(cells[columns.Weight]))
 	}
 	edge.Weight = weight
 	return edge, nil
@@ -172,7 +176,8 @@ func Numbered(vertices int) Vertex {
 		vertex, ok := scan.ParseInteger(cell)
 		switch {
 		case !ok:
-			return 0, l.Invalid("NOT_AN_INDEX", "%s is not a vertex number; vertices are numbered from 0", scan.Quote(cell))
+			return 0, l.Invalid("NOT_AN_INDEX", "%s is not a vertex number; vertices are numbered from 0",
+				scan.Quote(cell))
 		case vertex < 0 || vertex >= limit:
 			return 0, l.Invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 0..%d", vertex, limit-1)
 		}

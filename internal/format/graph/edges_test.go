@@ -29,7 +29,8 @@ func readEdgesPlainly(l *scan.Lines, vertices int) (edges []dataset.Edge, err er
 				columns, _, err = NameEdgeColumns(l, cells)
 				return err
 			case scan.RowOfNumbersAndNames:
-				return l.Invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; make it a header (src,dst,weight) or an edge")
+				return l.Invalid("AMBIGUOUS_HEADER",
+					"the first line has both numbers and names; make it a header (src,dst,weight) or an edge")
 			}
 		}
 		edge, err := ParseEdge(l, cells, columns, Numbered(vertices))
@@ -84,10 +85,14 @@ func mustAgree(t *testing.T, what string, lists []dataset.Edges, err error, want
 
 // cells of random files: the usual ones several times, so that files are often read to their end.
 var (
-	randomVertices = []string{"0", "1", "2", "3", "17", "250", "007", "4", "5", "6", "0", "1", "3.0", "1e2", "+4", " 5", "6 ", "\"7\""}
-	badVertices    = []string{"", "-1", "x", "2147483647", "2147483646", "99999999999999999999", "1.5", "0x10", "nan", "1_0", "\"", "\u00a01"}
-	randomWeights  = []string{"1", "2", "0.5", ".25", "5.", "-3", "-0", "0", "1e-3", "123456789.123456789", "9007199254740993", "0.1", "0.3", "1.7976931348623157e308",
-		"3.141592653589793", "0.000000000000000001", "1234567890123456789", "00001.50", "+2", " 7", "\"8\"", "", "0x1p-2", "4.9e-324", "999999999999999999", "0.30000000000000004"}
+	randomVertices = []string{"0", "1", "2", "3", "17", "250", "007", "4", "5", "6", "0", "1", "3.0", "1e2", "+4", " 5",
+		"6 ", "\"7\""}
+	badVertices = []string{"", "-1", "x", "2147483647", "2147483646", "99999999999999999999", "1.5", "0x10", "nan",
+		"1_0", "\"", "\u00a01"}
+	randomWeights = []string{"1", "2", "0.5", ".25", "5.", "-3", "-0", "0", "1e-3", "123456789.123456789",
+		"9007199254740993", "0.1", "0.3", "1.7976931348623157e308",
+		"3.141592653589793", "0.000000000000000001", "1234567890123456789", "00001.50", "+2", " 7", "\"8\"", "",
+		"0x1p-2", "4.9e-324", "999999999999999999", "0.30000000000000004"}
 	badWeights = []string{"nan", "inf", "-", ".", "1e400", "heavy", "1,5", "--1", "1.2.3", "1 2", "\""}
 )
 
@@ -103,7 +108,8 @@ func randomEdgeFile(rng *rand.Rand, separator string, mistakes bool) []byte {
 	}
 	var b strings.Builder
 	b.WriteString([]string{"", "", "", "\ufeff", "\n\n", "# c\n", "\xff\xfe"}[rng.IntN(7)])
-	header := []string{"", "", "src,dst,weight", "src,dst", "from,to,weight", "a,b,c", "a,b", "weight,dst,src", "src,dst,note", "note,src,dst,weight"}[rng.IntN(10)]
+	header := []string{"", "", "src,dst,weight", "src,dst", "from,to,weight", "a,b,c", "a,b", "weight,dst,src",
+		"src,dst,note", "note,src,dst,weight"}[rng.IntN(10)]
 	if header != "" {
 		b.WriteString(strings.ReplaceAll(header, ",", separator) + "\n")
 	}
@@ -148,7 +154,8 @@ func TestEdgesAreReadAsLineByLine(t *testing.T) {
 }
 
 func FuzzEdgesAreReadAsLineByLine(f *testing.F) {
-	for _, seed := range []string{"src,dst,weight\n0,1,2\n", "0,1\n1,2,.5\n", "weight,to,from\n1,2,3\n", "0,4000000\n", "a,b\n"} {
+	for _, seed := range []string{"src,dst,weight\n0,1,2\n", "0,1\n1,2,.5\n", "weight,to,from\n1,2,3\n",
+		"0,4000000\n", "a,b\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
@@ -177,7 +184,9 @@ func TestReadingEdgesAllocatesLittle(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	bytes := after.TotalAlloc - before.TotalAlloc
 	edges := slices.Collect(dataset.EachEdge(lists))
-	if err != nil || len(edges) != count || edges[count-1] != (dataset.Edge{Source: (count - 1) % 1000, Target: 1000 + count - 1, Weight: 0.5 + (count-1)%7}) {
+	if err != nil || len(edges) != count ||
+		edges[count-1] != (dataset.Edge{Source: (count - 1) % 1000, Target: 1000 + count - 1,
+			Weight: 0.5 + (count-1)%7}) {
 		t.Fatalf("%d edges, %v", len(edges), err)
 	}
 	// An edge takes 16 bytes; lines must take nothing beyond the blocks that are read.

@@ -118,9 +118,11 @@ func (r *graphML) start(t xml.StartElement) error {
 	case "graph":
 		r.isGraph, r.inVertex = true, false
 	case "key":
-		on, name := attribute("for"), attribute("attr.name")
+		on := attribute("for")
+		name := attribute("attr.name")
 		if name == "weight" && (on == "edge" || on == "all" || on == "") {
-			r.weightKey, r.inKey = attribute("id"), true
+			r.weightKey = attribute("id")
+			r.inKey = true
 		}
 		if lower := strings.ToLower(name); on != "edge" && on != "graph" && (lower == "name" || lower == "label") {
 			r.nameKeys[attribute("id")] = lower
@@ -155,7 +157,8 @@ func (r *graphML) start(t xml.StartElement) error {
 			r.text.Reset()
 		}
 	case "hyperedge":
-		return r.at(r.line(), "UNSUPPORTED_GRAPH", "the file has hyperedges, which are not supported; every edge must have two vertices")
+		return r.at(r.line(), "UNSUPPORTED_GRAPH",
+			"the file has hyperedges, which are not supported; every edge must have two vertices")
 	}
 	return nil
 }
@@ -179,7 +182,8 @@ func (r *graphML) xmlError(err error) error {
 		return r.ReadError(err)
 	}
 	var syntax *xml.SyntaxError
-	line, problem := r.line(), strings.TrimPrefix(err.Error(), "xml: ")
+	line := r.line()
+	problem := strings.TrimPrefix(err.Error(), "xml: ")
 	if errors.As(err, &syntax) {
 		line, problem = syntax.Line, syntax.Msg
 	}

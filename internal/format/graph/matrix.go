@@ -19,7 +19,8 @@ func ReadMatrixMarketGraph(s *scan.Source, vertices int) (*Graph, error) {
 		return nil, err
 	}
 	if !m.Coordinate {
-		return nil, s.Invalid("UNSUPPORTED_MATRIX", "a graph must be in coordinate form; to use a dense array, pass it with --kernel-matrix")
+		return nil, s.Invalid("UNSUPPORTED_MATRIX",
+			"a graph must be in coordinate form; to use a dense array, pass it with --kernel-matrix")
 	}
 	if err := checkSize(s, m.Rows, m.Columns, vertices); err != nil {
 		return nil, err
@@ -29,7 +30,8 @@ func ReadMatrixMarketGraph(s *scan.Source, vertices int) (*Graph, error) {
 		return nil, err
 	}
 	if !m.Symmetric {
-		edges := withoutMirrorImages(slices.AppendSeq(make([]dataset.Edge, 0, dataset.CountEdges(entries)), dataset.EachEdge(entries)))
+		edges := withoutMirrorImages(slices.AppendSeq(make([]dataset.Edge, 0, dataset.CountEdges(entries)),
+			dataset.EachEdge(entries)))
 		entries = []dataset.Edges{dataset.EdgesOf(edges)}
 	}
 	return &Graph{Edges: entries, Vertices: m.Rows}, nil
@@ -37,7 +39,9 @@ func ReadMatrixMarketGraph(s *scan.Source, vertices int) (*Graph, error) {
 
 // ReadNPZ reads an affinity matrix that SciPy saved, by the same rules as for "general" Matrix Market files.
 func ReadNPZ(s *scan.Source, vertices int) (*Graph, error) {
-	rows, entries, err := array.ReadSparseEntries(s, func(rows, columns int) error { return checkSize(s, rows, columns, vertices) })
+	rows, entries, err := array.ReadSparseEntries(s, func(rows, columns int) error {
+		return checkSize(s, rows, columns, vertices)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +51,12 @@ func ReadNPZ(s *scan.Source, vertices int) (*Graph, error) {
 // checkSize refuses a matrix that is not that of a graph with the given number of vertices, any if it is 0.
 func checkSize(s *scan.Source, rows, columns, vertices int) error {
 	if rows != columns {
-		return s.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; the matrix of a graph must be square", rows, columns)
+		return s.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; the matrix of a graph must be square",
+			rows, columns)
 	}
 	if vertices > 0 && vertices != rows {
-		return s.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but the number of vertices was set to %d", rows, vertices)
+		return s.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but the number of vertices was set to %d",
+			rows, vertices)
 	}
 	return nil
 }

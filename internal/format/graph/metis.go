@@ -49,12 +49,14 @@ func ReadMetis(s *scan.Source, vertices int) (*Graph, error) {
 		return nil, err
 	}
 	if vertices > 0 && vertices != m.vertices {
-		return nil, s.Invalid("SIZE_MISMATCH", "the file has %d vertices, but the number of vertices was set to %d", m.vertices, vertices)
+		return nil, s.Invalid("SIZE_MISMATCH", "the file has %d vertices, but the number of vertices was set to %d",
+			m.vertices, vertices)
 	}
 	for vertex := 0; vertex < m.vertices; {
 		line, err := m.ReadLine()
 		if errors.Is(err, io.EOF) {
-			return nil, s.Invalid("TRUNCATED_FILE", "the header claims %d vertices, but the file ends after %d of their lines", m.vertices, vertex)
+			return nil, s.Invalid("TRUNCATED_FILE",
+				"the header claims %d vertices, but the file ends after %d of their lines", m.vertices, vertex)
 		}
 		if err != nil {
 			return nil, err
@@ -74,11 +76,15 @@ func ReadMetis(s *scan.Source, vertices int) (*Graph, error) {
 		return nil, err
 	}
 	if found := int64(len(m.list.Source)); found != m.edges || m.mirrored != m.edges {
-		return nil, s.Invalid("WRONG_COUNT", "the header claims %d edges, each listed on the lines of both its vertices, but the file has %d to a larger vertex and %d to a smaller one",
+		return nil, s.Invalid("WRONG_COUNT",
+			"the header claims %d edges, each listed on the lines of both its vertices, but the file has %d to a "+
+				"larger vertex and %d to a smaller one",
 			m.edges, found, m.mirrored)
 	}
 	if at := slices.IndexFunc(m.open, func(sum uint64) bool { return sum != 0 }); at >= 0 {
-		return nil, s.Invalid("NOT_SYMMETRIC", "an edge between vertex %d and a larger one is listed on only one of their two lines, or with two weights", at+1)
+		return nil, s.Invalid("NOT_SYMMETRIC",
+			"an edge between vertex %d and a larger one is listed on only one of their two lines, or with two weights",
+			at+1)
 	}
 	g := &Graph{Edges: []dataset.Edges{m.list}, Vertices: m.vertices}
 	if m.beforeEdges > 0 {
@@ -89,7 +95,8 @@ func ReadMetis(s *scan.Source, vertices int) (*Graph, error) {
 
 // parseHeader reads the first line. Nothing is allocated by its counts.
 func (m *metis) parseHeader(cells [][]byte) error {
-	bad := m.Invalid("BAD_SIZE_LINE", "the first line must hold the number of vertices, the number of edges, and optionally a format such as 001 and a number of weights")
+	bad := m.Invalid("BAD_SIZE_LINE", "the first line must hold the number of vertices, the number of edges, and "+
+		"optionally a format such as 001 and a number of weights")
 	if len(cells) < 2 || len(cells) > 4 {
 		return bad
 	}
@@ -102,7 +109,8 @@ func (m *metis) parseHeader(cells [][]byte) error {
 		numbers[at] = v
 	}
 	if numbers[0] > dataset.MaxRows {
-		return m.Invalid("TOO_MANY_ROWS", "the header claims %d vertices; at most %d are supported", numbers[0], dataset.MaxRows)
+		return m.Invalid("TOO_MANY_ROWS", "the header claims %d vertices; at most %d are supported", numbers[0],
+			dataset.MaxRows)
 	}
 	m.vertices, m.edges = int(numbers[0]), numbers[1]
 	form := numbers[2]
@@ -129,7 +137,8 @@ func (m *metis) parseVertex(vertex int32, line []byte) error {
 		return err
 	}
 	if len(cells) < m.beforeEdges {
-		return m.Invalid("RAGGED_ROWS", "the line has %d numbers, but by the header %d come before the neighbors", len(cells), m.beforeEdges)
+		return m.Invalid("RAGGED_ROWS", "the line has %d numbers, but by the header %d come before the neighbors",
+			len(cells), m.beforeEdges)
 	}
 	cells = cells[m.beforeEdges:]
 	step := 1
@@ -143,7 +152,8 @@ func (m *metis) parseVertex(vertex int32, line []byte) error {
 		neighbor, ok := scan.ParseInteger(cells[at])
 		switch {
 		case !ok:
-			return m.Invalid("NOT_AN_INDEX", "%s is not a vertex number; vertices are numbered from 1", scan.Quote(cells[at]))
+			return m.Invalid("NOT_AN_INDEX", "%s is not a vertex number; vertices are numbered from 1",
+				scan.Quote(cells[at]))
 		case neighbor < 1 || neighbor > int64(m.vertices):
 			return m.Invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 1..%d", neighbor, m.vertices)
 		case int32(neighbor-1) == vertex:
@@ -152,7 +162,8 @@ func (m *metis) parseVertex(vertex int32, line []byte) error {
 		weight := 1.0
 		if m.weighted {
 			if weight, ok = scan.ParseFloat(cells[at+1]); !ok || !scan.IsFinite(weight) {
-				return m.Invalid("NOT_A_NUMBER", "the weight is %s, which is not a finite number", scan.Quote(cells[at+1]))
+				return m.Invalid("NOT_A_NUMBER", "the weight is %s, which is not a finite number",
+					scan.Quote(cells[at+1]))
 			}
 		}
 		other := int32(neighbor - 1)

@@ -38,7 +38,8 @@ func (g *listedGraph) addVertex(name string, line int) error {
 		return g.at(line, "DUPLICATE_INDEX", "vertex %.60q is listed a second time", name)
 	}
 	if len(g.names) == dataset.MaxRows {
-		return g.at(line, "TOO_MANY_ROWS", "the file has more than %d vertices, the largest number supported", dataset.MaxRows)
+		return g.at(line, "TOO_MANY_ROWS", "the file has more than %d vertices, the largest number supported",
+			dataset.MaxRows)
 	}
 	g.numbers[name] = int32(len(g.names))
 	g.names = append(g.names, name)
@@ -51,17 +52,20 @@ func (g *listedGraph) finish(vertices int) (*Graph, error) {
 		return nil, g.Invalid("EMPTY_DATA", "the file has no vertices")
 	}
 	if vertices > 0 && vertices != len(g.names) {
-		return nil, g.Invalid("SIZE_MISMATCH", "the file has %d vertices, but the number of vertices was set to %d", len(g.names), vertices)
+		return nil, g.Invalid("SIZE_MISMATCH", "the file has %d vertices, but the number of vertices was set to %d",
+			len(g.names), vertices)
 	}
 	var list dataset.Edges
 	for _, e := range g.edges {
 		source, known := g.numbers[e.source]
 		if !known {
-			return nil, g.at(e.line, "UNKNOWN_VERTEX", "an edge begins at %.60q, which the file does not list as a vertex", e.source)
+			return nil, g.at(e.line, "UNKNOWN_VERTEX",
+				"an edge begins at %.60q, which the file does not list as a vertex", e.source)
 		}
 		target, known := g.numbers[e.target]
 		if !known {
-			return nil, g.at(e.line, "UNKNOWN_VERTEX", "an edge ends at %.60q, which the file does not list as a vertex", e.target)
+			return nil, g.at(e.line, "UNKNOWN_VERTEX",
+				"an edge ends at %.60q, which the file does not list as a vertex", e.target)
 		}
 		list.Append(source, target, e.weight)
 	}
@@ -94,7 +98,8 @@ func (g *Graph) nameVertices(s *scan.Source, names []string, what string) {
 			return
 		}
 		if seen[name] {
-			g.Notices = append(g.Notices, fmt.Sprintf("%s: vertices are identified by id, because several have the %s %.40q", s.Name, what, name))
+			g.Notices = append(g.Notices,
+				fmt.Sprintf("%s: vertices are identified by id, because several have the %s %.40q", s.Name, what, name))
 			return
 		}
 		seen[name] = true
@@ -103,5 +108,6 @@ func (g *Graph) nameVertices(s *scan.Source, names []string, what string) {
 		return
 	}
 	g.Names = names
-	g.Notices = append(g.Notices, fmt.Sprintf("%s: vertices are identified by %s, such as %.40q", s.Name, what, names[0]))
+	g.Notices = append(g.Notices, fmt.Sprintf("%s: vertices are identified by %s, such as %.40q", s.Name,
+		what, names[0]))
 }

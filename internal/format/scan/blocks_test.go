@@ -32,10 +32,12 @@ func TestBlocksAreTheText(t *testing.T) {
 			for _, b := range blocks {
 				lines := strings.Count(joined.String(), "\n")
 				joined.Write(b.Text)
-				if b.FirstLine != 1+lines || b.Lines != strings.Count(string(b.Text), "\n") || !strings.HasSuffix(string(b.Text), "\n") {
+				if b.FirstLine != 1+lines || b.Lines != strings.Count(string(b.Text), "\n") ||
+					!strings.HasSuffix(string(b.Text), "\n") {
 					t.Fatalf("a block from line %d with %d lines: %q", b.FirstLine, b.Lines, b.Text)
 				}
-				if isOdd := strings.Contains(string(b.Text), "x"); isOdd != errors.Is(b.Err, odd) || !isOdd && b.Parsed != string(b.Text) {
+				if isOdd := strings.Contains(string(b.Text), "x"); isOdd != errors.Is(b.Err, odd) ||
+					!isOdd && b.Parsed != string(b.Text) {
 					t.Fatalf("%q is parsed as %q, %v", b.Text, b.Parsed, b.Err)
 				}
 			}
@@ -53,13 +55,16 @@ func TestBlocksAreTheText(t *testing.T) {
 // What was read before an error is parsed, and End returns the error.
 func TestBlocksBeforeAnError(t *testing.T) {
 	want := slices.Repeat([]string{"1\n"}, 1000)
-	s, err := Open(io.MultiReader(strings.NewReader(strings.Join(want, "")+"2"), iotest.ErrReader(errors.New("the disk is gone"))), "f.csv", Options{})
+	s, err := Open(io.MultiReader(strings.NewReader(strings.Join(want, "")+"2"),
+		iotest.ErrReader(errors.New("the disk is gone"))), "f.csv", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.BlockSize = 2
 	l := NewLines(s, ',')
-	p := NewBlockParser(&BlockReader{Source: s, NextLine: 1}, func(b Block) (string, error) { return string(b.Text), nil })
+	p := NewBlockParser(&BlockReader{Source: s, NextLine: 1}, func(b Block) (string, error) {
+		return string(b.Text), nil
+	})
 	var got []string
 	for blocks, err := p.Next(); len(blocks) > 0; blocks, err = p.Next() {
 		if err != nil {

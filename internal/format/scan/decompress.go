@@ -65,11 +65,14 @@ func (s *Source) decompress(r io.Reader) (plain *bufio.Reader, packed bool, err 
 		unpacked, err = gzip.NewReader(input)
 	case strings.HasPrefix(string(start), zstdMagic):
 		// With a concurrency of 1, the decoder starts no goroutines that would have to be stopped.
-		unpacked, err = zstd.NewReader(input, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(MaxWindow))
-	case strings.HasPrefix(string(start), bzip2Magic) && len(start) > len(bzip2Magic) && start[len(bzip2Magic)] >= '1' && start[len(bzip2Magic)] <= '9':
+		unpacked, err = zstd.NewReader(input, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(MaxWindow))
+	case strings.HasPrefix(string(start), bzip2Magic) && len(start) > len(bzip2Magic) &&
+		start[len(bzip2Magic)] >= '1' && start[len(bzip2Magic)] <= '9':
 		unpacked = bzip2.NewReader(input)
 	case strings.HasPrefix(string(start), xzMagic):
-		return nil, false, s.Invalid("UNSUPPORTED_COMPRESSION", "the file is compressed with xz, which is not supported; decompress it, or use gzip or zstd")
+		return nil, false, s.Invalid("UNSUPPORTED_COMPRESSION",
+			"the file is compressed with xz, which is not supported; decompress it, or use gzip or zstd")
 	default:
 		return input, false, nil
 	}
@@ -111,7 +114,8 @@ func (g *growth) Read(into []byte) (int, error) {
 	}
 	if g.read > FreeBytes && g.read > MaxGrowth*g.packed.read {
 		return n, g.of.Invalid("FILE_GROWS_TOO_MUCH",
-			"the file decompresses to more than %d times its size, which looks like a mistake or an attack; if it is intended, decompress it first", MaxGrowth)
+			"the file decompresses to more than %d times its size, which looks like a mistake or an attack; if it is "+
+				"intended, decompress it first", MaxGrowth)
 	}
 	if err != nil && !errors.Is(err, io.EOF) && !g.packed.Failed {
 		err = &damaged{err}
@@ -124,7 +128,8 @@ func (s *Source) CheckSize(bytes int64) error {
 	if s.MaxBytes == 0 || bytes <= s.MaxBytes {
 		return nil
 	}
-	return fault.New(fault.ResourceExhausted, "FILE_TOO_LARGE", "%s: it decompresses to more than %s, which is the limit", s.Name, text.Bytes(s.MaxBytes))
+	return fault.New(fault.ResourceExhausted, "FILE_TOO_LARGE",
+		"%s: it decompresses to more than %s, which is the limit", s.Name, text.Bytes(s.MaxBytes))
 }
 
 // damaged wraps an error of a decompressor.

@@ -39,7 +39,8 @@ func (s *Source) detect() string {
 // detectBytes is detect for the first bytes of a file.
 func detectBytes(start []byte) string {
 	for _, known := range []struct{ magic, suffix string }{
-		{ParquetMagic, ".parquet"}, {ArrowMagic, ".arrow"}, {ArrowContinuation, ".arrow"}, {"FEA1", ".arrow"}, {NPYMagic, ".npy"}, {zipMagic, ".npz"},
+		{ParquetMagic, ".parquet"}, {ArrowMagic, ".arrow"}, {ArrowContinuation, ".arrow"}, {"FEA1", ".arrow"},
+		{NPYMagic, ".npy"}, {zipMagic, ".npz"},
 	} {
 		if bytes.HasPrefix(start, []byte(known.magic)) {
 			return known.suffix
@@ -68,16 +69,21 @@ var foreign = []struct {
 	{"JSON", "{\"", nil, jsonToTable},
 	{"JSON", "[{", nil, jsonToTable},
 	{"a PDF document", "%PDF-", []string{".pdf"}, "export the table as CSV from its source"},
-	{"a web page", "<!doctype html", []string{".html", ".htm"}, "if it was downloaded, the download may have failed: look at it, and export the table as CSV"},
-	{"a web page", "<html", nil, "if it was downloaded, the download may have failed: look at it, and export the table as CSV"},
+	{"a web page", "<!doctype html", []string{".html", ".htm"},
+		"if it was downloaded, the download may have failed: look at it, and export the table as CSV"},
+	{"a web page", "<html", nil, "if it was downloaded, the download may have failed: look at it, and export the " +
+		"table as CSV"},
 	{"a picture", "\x89PNG\r\n", []string{".png"}, "cleave generate image-affinity makes a graph of its pixels"},
-	{"a picture", "\xFF\xD8\xFF", []string{".jpg", ".jpeg"}, "cleave generate image-affinity makes a graph of its pixels"},
+	{"a picture", "\xFF\xD8\xFF", []string{".jpg", ".jpeg"},
+		"cleave generate image-affinity makes a graph of its pixels"},
 	{"a picture", "GIF8", []string{".gif"}, "cleave generate image-affinity makes a graph of its pixels"},
-	{"an SQLite database", "SQLite format 3\x00", []string{".sqlite", ".sqlite3", ".db"}, "export a table with sqlite3 -header -csv FILE 'select * from TABLE', and save it or pipe it to --data -"},
+	{"an SQLite database", "SQLite format 3\x00", []string{".sqlite", ".sqlite3", ".db"},
+		"export a table with sqlite3 -header -csv FILE 'select * from TABLE', and save it or pipe it to --data -"},
 	{"a Python pickle", "\x80\x04\x95", []string{".pkl", ".pickle"}, unpickle},
 	{"a Python pickle", "\x80\x05\x95", nil, unpickle},
 	{"a MATLAB file", "MATLAB 5.0 MAT-file", []string{".mat"}, "export a matrix with writematrix(X, 'data.csv')"},
-	{"an HDF5 file", "\x89HDF\r\n", []string{".h5", ".hdf5", ".hdf"}, "save its array with numpy.save, or its table as CSV or Parquet"},
+	{"an HDF5 file", "\x89HDF\r\n", []string{".h5", ".hdf5", ".hdf"},
+		"save its array with numpy.save, or its table as CSV or Parquet"},
 	{"an R data file", "", []string{".rds", ".rda", ".rdata"}, "export a data frame with write.csv(x, 'data.csv')"},
 	{"a Stata, SPSS or SAS file", "", []string{".dta", ".sav", ".sas7bdat"}, "export it as CSV"},
 	{"an ARFF file", "@relation", []string{".arff"}, "save it as CSV"},
@@ -105,7 +111,8 @@ func (s *Source) checkForeign() error {
 		suffix = ".tar"
 	}
 	for _, f := range foreign {
-		begins := f.begins != "" && (bytes.HasPrefix(start, []byte(f.begins)) || bytes.HasPrefix(lower, []byte(f.begins)))
+		begins := f.begins != "" &&
+			(bytes.HasPrefix(start, []byte(f.begins)) || bytes.HasPrefix(lower, []byte(f.begins)))
 		if begins || slices.Contains(f.suffixes, suffix) || slices.Contains(f.suffixes, s.Suffix) {
 			return s.Invalid("UNKNOWN_FORMAT", "this is %s, which Cleave does not read; %s", f.what, f.help)
 		}
@@ -120,10 +127,12 @@ func (s *Source) ForeignArchive(files []string) error {
 	case has("xl/workbook.xml"), has("[Content_Types].xml"):
 		return s.Invalid("UNKNOWN_FORMAT", "this is an Excel workbook, which Cleave does not read; %s", saveAsCSV)
 	case has("mimetype") && has("content.xml"):
-		return s.Invalid("UNKNOWN_FORMAT", "this is a LibreOffice spreadsheet, which Cleave does not read; %s", saveAsCSV)
+		return s.Invalid("UNKNOWN_FORMAT", "this is a LibreOffice spreadsheet, which Cleave does not read; %s",
+			saveAsCSV)
 	}
 	if len(files) == 0 {
 		return s.Invalid("NOT_NPZ", "this is an empty ZIP archive; write arrays with numpy.savez")
 	}
-	return s.Invalid("NOT_NPZ", "this is a ZIP archive without NumPy arrays; %s (it contains %s)", unpackFirst, text.First(files, 5))
+	return s.Invalid("NOT_NPZ", "this is a ZIP archive without NumPy arrays; %s (it contains %s)", unpackFirst,
+		text.First(files, 5))
 }

@@ -63,7 +63,8 @@ func (s *Source) Decode(latin bool) (notice string, err error) {
 // notText returns the fault for a binary file, which shows after the given bytes.
 func (s *Source) notText(before []byte, what string) error {
 	line := 1 + bytes.Count(before, []byte("\n"))
-	return s.Invalid("NOT_A_TEXT", "line %d has %s, so this is not a text file; export its table as CSV, or set --format if Cleave reads its format", line, what)
+	return s.Invalid("NOT_A_TEXT", "line %d has %s, so this is not a text file; export its table as CSV, or set "+
+		"--format if Cleave reads its format", line, what)
 }
 
 // controlAt returns the position where a text has had more different control characters than one that is not binary,

@@ -142,7 +142,8 @@ func (l *Lines) Invalid(reason, format string, args ...any) *fault.Error {
 
 // InLine returns a fault that names a file and one of its lines.
 func InLine(file string, line int, reason, format string, args ...any) *fault.Error {
-	return fault.Invalid(reason, "%s, line %d: %s", file, line, fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
+	return fault.Invalid(reason, "%s, line %d: %s", file, line, fmt.Sprintf(format, args...)).With("line",
+		strconv.Itoa(line))
 }
 
 // AnyWhiteSpace separates cells by any run of spaces, tabs and commas.
@@ -165,11 +166,14 @@ func (l *Lines) Split(line []byte) ([][]byte, error) {
 		if text := bytes.TrimLeft(line, " "); len(text) > 0 && text[0] == '"' {
 			content, end := Unquote(text, 0)
 			if end < 0 {
-				return nil, l.Invalid("UNCLOSED_QUOTE", "a quoted cell does not end on its line; cells of this file cannot have line breaks")
+				return nil, l.Invalid("UNCLOSED_QUOTE",
+					"a quoted cell does not end on its line; cells of this file cannot have line breaks")
 			}
 			cell = content
-			if rest, more = bytes.CutPrefix(bytes.TrimLeft(text[end:], " "), []byte{l.Separator}); !more && len(rest) > 0 {
-				return nil, l.Invalid("UNCLOSED_QUOTE", "there is text after a quoted cell; write a quote inside a cell twice")
+			if rest, more = bytes.CutPrefix(bytes.TrimLeft(text[end:], " "), []byte{l.Separator}); !more &&
+				len(rest) > 0 {
+				return nil, l.Invalid("UNCLOSED_QUOTE",
+					"there is text after a quoted cell; write a quote inside a cell twice")
 			}
 		}
 		l.cells = append(l.cells, bytes.TrimSpace(cell))
@@ -182,7 +186,9 @@ func (l *Lines) Split(line []byte) ([][]byte, error) {
 
 // TooWide returns the fault for a line of more cells than are supported in its format.
 func TooWide(file string, line, most int) *fault.Error {
-	return InLine(file, line, "TOO_MANY_COLUMNS", "the line has more than %d cells; check the format of the file and --delimiter; so many columns must be an array (.npy) or sparse points (.svm, .npz)", most)
+	return InLine(file, line, "TOO_MANY_COLUMNS",
+		"the line has more than %d cells; check the format of the file and --delimiter; so many columns must be an "+
+			"array (.npy) or sparse points (.svm, .npz)", most)
 }
 
 // splitAtWhiteSpace splits a line at runs of spaces, tabs and commas. Quotes mean nothing.

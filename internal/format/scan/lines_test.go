@@ -54,10 +54,12 @@ func TestSplitAtWhiteSpace(t *testing.T) {
 func TestUnquote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		content := rapid.StringMatching(`[a",\n]{0,8}`).Draw(t, "content")
-		before, after := rapid.SampledFrom([]string{"", "a,", `"",`}).Draw(t, "before"), rapid.SampledFrom([]string{"", ",b", "\n", `,""`}).Draw(t, "after")
+		before := rapid.SampledFrom([]string{"", "a,", `"",`}).Draw(t, "before")
+		after := rapid.SampledFrom([]string{"", ",b", "\n", `,""`}).Draw(t, "after")
 		quoted := `"` + strings.ReplaceAll(content, `"`, `""`) + `"`
 		text := []byte(before + quoted + after)
-		if got, end := Unquote(text, len(before)); string(got) != content || end != len(before+quoted) || string(text) != before+quoted+after {
+		if got, end := Unquote(text, len(before)); string(got) != content || end != len(before+quoted) ||
+			string(text) != before+quoted+after {
 			t.Fatalf("%q at %d is %q up to %d", text, len(before), got, end)
 		}
 		if open := quoted[:len(quoted)-1]; !strings.HasSuffix(open[1:], `"`) {

@@ -15,7 +15,8 @@ func TestShortDecimalsAreThoseOfStrconv(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		point := rapid.SampledFrom([]byte(".,")).Draw(t, "point")
 		number := rapid.StringMatching(`-?[0-9]{0,10}([.,][0-9]{0,10})?`).Draw(t, "number")
-		before, after := rapid.SampledFrom([]string{"", "x", "1;"}).Draw(t, "before"), rapid.SampledFrom([]string{"\n", "e5\n", ".1\n", ";2\n"}).Draw(t, "after")
+		before := rapid.SampledFrom([]string{"", "x", "1;"}).Draw(t, "before")
+		after := rapid.SampledFrom([]string{"\n", "e5\n", ".1\n", ";2\n"}).Draw(t, "after")
 		text := []byte(before + number + after)
 		value, end := ShortDecimal(text, len(before), point)
 		read := text[len(before):end]
@@ -45,14 +46,16 @@ func TestHalvesAreSingles(t *testing.T) {
 		default:
 			want = float64(math.Float32frombits(sign<<31 | (exponent-15+127)<<23 | fraction<<13))
 		}
-		if got := Half(uint16(bits)); math.Float64bits(got) != math.Float64bits(want) && !(math.IsNaN(got) && math.IsNaN(want)) {
+		if got := Half(uint16(bits)); math.Float64bits(got) != math.Float64bits(want) &&
+			!(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Fatalf("%#04x is %v, want %v", bits, got, want)
 		}
 	}
 }
 
 func TestIntegersMayBeWrittenAsFloats(t *testing.T) {
-	for cell, want := range map[string]int64{"3": 3, "-7": -7, "3.0": 3, "1e3": 1000, "9223372036854775807": math.MaxInt64, "9007199254740992.0": 1 << 53} {
+	for cell, want := range map[string]int64{"3": 3, "-7": -7, "3.0": 3, "1e3": 1000,
+		"9223372036854775807": math.MaxInt64, "9007199254740992.0": 1 << 53} {
 		if got, ok := ParseInteger([]byte(cell)); !ok || got != want {
 			t.Errorf("%q is %d, %v", cell, got, ok)
 		}

@@ -26,13 +26,14 @@ const BufferSize = 256 << 10
 
 // Options describes an input, and how to read it.
 type Options struct {
-	Format       string   // such as "csv"; "" detects it from the first bytes or the name
-	Array        string   // the array to read, if there are several; "" means the only one
-	Names        []string // a first line of these cells is a header, even if some are numbers
-	MaxBytes     int64    // how many bytes the input, or an array in it, may decompress to; 0 means no limit but MaxGrowth
-	AllowMissing bool     // read missing values as NaN instead of failing
-	AsPoints     bool     // the caller prefers Matrix.Points over values
-	AnyFormat    bool     // the caller recognizes the format; otherwise, well-known formats without data are errors
+	Format string   // such as "csv"; "" detects it from the first bytes or the name
+	Array  string   // the array to read, if there are several; "" means the only one
+	Names  []string // a first line of these cells is a header, even if some are numbers
+	// how many bytes the input, or an array in it, may decompress to; 0 means no limit but MaxGrowth
+	MaxBytes     int64
+	AllowMissing bool // read missing values as NaN instead of failing
+	AsPoints     bool // the caller prefers Matrix.Points over values
+	AnyFormat    bool // the caller recognizes the format; otherwise, well-known formats without data are errors
 }
 
 // Source is one input: its bytes, decompressed, and the name that errors use for it.
@@ -106,7 +107,9 @@ func (s *Source) ReadError(err error) error {
 	case errors.As(err, &asFault):
 		return err
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return s.Invalid("UNSUPPORTED_COMPRESSION", "the compression window is larger than %d MiB; compress the file with zstd at level 20 or below, without --long", MaxWindow>>20)
+		return s.Invalid("UNSUPPORTED_COMPRESSION",
+			"the compression window is larger than %d MiB; compress the file with zstd at level 20 or below, "+
+				"without --long", MaxWindow>>20)
 	case errors.As(err, &bad), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return s.Invalid("CORRUPT_FILE", "the file is damaged or cut short (%v); create or download it again", err)
 	case errors.As(err, &badPath):

@@ -34,7 +34,8 @@ func TestBombs(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = io.Copy(io.Discard, s)
-	if !fault.Is(err, "FILE_GROWS_TOO_MUCH") || !strings.Contains(err.Error(), "p.csv") || !strings.Contains(err.Error(), "1000 times") {
+	if !fault.Is(err, "FILE_GROWS_TOO_MUCH") || !strings.Contains(err.Error(), "p.csv") ||
+		!strings.Contains(err.Error(), "1000 times") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -64,7 +64,8 @@ func (s *Spool) write(part []byte) (err error) {
 		if s.file, err = newTemporary(); err != nil {
 			return err
 		}
-		part, s.memory = append(s.memory, part...), nil
+		part = append(s.memory, part...)
+		s.memory = nil
 	}
 	_, err = s.file.Write(part)
 	return err
@@ -81,7 +82,8 @@ func (s *Spool) copied() io.ReaderAt {
 // Rewind returns to the first byte.
 func (s *Spool) Rewind() error {
 	if s.Lost {
-		return fault.Invalid("READ_ONCE", "standard input cannot be read again: there was no space for a copy of it in %s; save it to a file", os.TempDir())
+		return fault.Invalid("READ_ONCE", "standard input cannot be read again: there was no space for a copy of it "+
+			"in %s; save it to a file", os.TempDir())
 	}
 	s.next = 0
 	return nil

@@ -11,11 +11,14 @@ import (
 // What is at the place is what sorting would put there, with no larger value before it and no smaller one after it.
 func TestRankAgainstSorting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		values := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(0, 50).Draw(t, "value")) }), 1, 300).Draw(t, "values")
+		values := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) float64 {
+			return float64(rapid.IntRange(0, 50).Draw(t, "value"))
+		}), 1, 300).Draw(t, "values")
 		place := rapid.IntRange(0, len(values)-1).Draw(t, "place")
 		sorted := slices.Sorted(slices.Values(values))
 		Rank(values, place)
-		if values[place] != sorted[place] || slices.Max(values[:place+1]) != sorted[place] || slices.Min(values[place:]) != sorted[place] {
+		if values[place] != sorted[place] || slices.Max(values[:place+1]) != sorted[place] ||
+			slices.Min(values[place:]) != sorted[place] {
 			t.Fatalf("%v at %d, sorted %v", values, place, sorted)
 		}
 		if slices.Sort(values); !slices.Equal(values, sorted) {
@@ -27,7 +30,8 @@ func TestRankAgainstSorting(t *testing.T) {
 // Chosen indices are ascending, in range, and as many as there can be.
 func TestIndices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, count := rapid.IntRange(0, 300).Draw(t, "n"), rapid.IntRange(0, 300).Draw(t, "count")
+		n := rapid.IntRange(0, 300).Draw(t, "n")
+		count := rapid.IntRange(0, 300).Draw(t, "count")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		for _, chosen := range [][]int{Even[int](n, count), Random[int](n, count, rng)} {
 			if len(chosen) != min(n, count) {

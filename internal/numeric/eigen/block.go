@@ -12,7 +12,8 @@ import (
 
 // Columns returns count columns of n zeros.
 func Columns(n, count int) [][]float64 {
-	block, all := make([][]float64, count), make([]float64, n*count)
+	block := make([][]float64, count)
+	all := make([]float64, n*count)
 	for j := range block {
 		block[j] = all[j*n : (j+1)*n : (j+1)*n]
 	}
@@ -60,7 +61,8 @@ func Gram(n int, x, y [][]float64) *mat.Dense {
 func dots(x, y [][]float64, rows partition.Range, into [][]float64) {
 	i := 0
 	for ; i+groupColumns <= len(x); i += groupColumns {
-		left, j := four(x[i:], rows), 0
+		left := four(x[i:], rows)
+		j := 0
 		for ; j+groupColumns <= len(y); j += groupColumns {
 			right := four(y[j:], rows)
 			for at, product := range plainDotBlock(&left, &right) {
@@ -94,7 +96,8 @@ func combine(n int, y, x [][]float64, factors *mat.Dense) {
 		return
 	}
 	parallel.Ranges(n, stripRows, func(from, to int) {
-		rows, parts := partition.Range{From: from, To: to}, make([][]float64, len(y))
+		rows := partition.Range{From: from, To: to}
+		parts := make([][]float64, len(y))
 		for j := range y {
 			parts[j] = y[j][from:to]
 		}
@@ -109,7 +112,8 @@ const stripRows = 512
 func addCombinations(to, x [][]float64, rows partition.Range, factors *mat.Dense) {
 	j := 0
 	for ; j+groupColumns <= len(to); j += groupColumns {
-		some, i := [groupColumns][]float64(to[j:]), 0
+		some := [groupColumns][]float64(to[j:])
+		i := 0
 		for ; i+groupColumns <= len(x); i += groupColumns {
 			var block [groupColumns * groupColumns]float64
 			for at := range block {

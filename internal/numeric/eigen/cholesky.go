@@ -67,7 +67,8 @@ func Factorize(a *mat.SymDense) (factor *mat.Cholesky, ok bool) {
 
 // factorizePanel computes some columns of the lower triangle from those before.
 func factorizePanel(a *mat.SymDense, lower *mat.Dense, from, to int) bool {
-	n, width := a.SymmetricDim(), to-from
+	n := a.SymmetricDim()
+	width := to - from
 	subtractBefore(a, lower, from, to, from, to)
 	square := mat.NewSymDense(width, nil)
 	for i := range width {
@@ -95,7 +96,8 @@ func factorizePanel(a *mat.SymDense, lower *mat.Dense, from, to int) bool {
 
 // subtractBefore sets some rows of the columns of a panel to those of A minus the products of the columns before.
 func subtractBefore(a *mat.SymDense, lower *mat.Dense, from, to, firstRow, lastRow int) {
-	panel, rows := make([][]float64, to-from), make([][]float64, lastRow-firstRow)
+	panel := make([][]float64, to-from)
+	rows := make([][]float64, lastRow-firstRow)
 	for j := range panel {
 		panel[j] = lower.RawRowView(from + j)
 	}

@@ -57,12 +57,15 @@ func Constrained(ctx context.Context, p CutProblem, wanted Wanted, rng *rand.Ran
 	case p.Beliefs.Rows() != n:
 		return Cuts{}, fault.Invalid("BELIEF_ROWS", "the belief matrix has %d rows, the graph %d", p.Beliefs.Rows(), n)
 	case wanted.Cuts < 1 || wanted.Cuts > wanted.Among || wanted.Among > n:
-		return Cuts{}, fault.Invalid("EIGENPAIR_COUNT", "%d cuts among %d candidates are wanted in a graph of %d vertices; use 1 <= cuts <= candidates <= %d",
+		return Cuts{}, fault.Invalid("EIGENPAIR_COUNT",
+			"%d cuts among %d candidates are wanted in a graph of %d vertices; use 1 <= cuts <= candidates <= %d",
 			wanted.Cuts, wanted.Among, n, n)
 	case math.IsNaN(p.Ratio) || math.IsInf(p.Ratio, 0) || !(p.Volume > 0) || math.IsInf(p.Volume, 0):
-		return Cuts{}, fault.Invalid("BETA_RANGE", "beta is %g times the volume %g: both must be finite, and the volume positive", p.Ratio, p.Volume)
+		return Cuts{}, fault.Invalid("BETA_RANGE",
+			"beta is %g times the volume %g: both must be finite, and the volume positive", p.Ratio, p.Volume)
 	case len(p.Null) == 0 || len(p.Null) > n:
-		return Cuts{}, fault.New(fault.Internal, "NULL_VECTORS", "%d null vectors were given for a graph of %d vertices", len(p.Null), n)
+		return Cuts{}, fault.New(fault.Internal, "NULL_VECTORS",
+			"%d null vectors were given for a graph of %d vertices", len(p.Null), n)
 	}
 	return p.solve(ctx, wanted, &generator{Rand: rng}, options, n <= denseRows)
 }
@@ -70,7 +73,8 @@ func Constrained(ctx context.Context, p CutProblem, wanted Wanted, rng *rand.Ran
 // solve reduces the problem and solves it. If clusters are hardly connected, such as distant clusters under a Gaussian
 // kernel, Lbar maps further vectors nearly to 0. Their tiny lambdas are not solutions and would ruin the precision of
 // all others, so solve adds these vectors to the null vectors.
-func (p CutProblem) solve(ctx context.Context, wanted Wanted, rng *generator, options Options, exact bool) (Cuts, error) {
+func (p CutProblem) solve(ctx context.Context, wanted Wanted, rng *generator, options Options,
+	exact bool) (Cuts, error) {
 	var work Work
 	for round := 0; ; round++ {
 		ctx := snapshot.Within(ctx, fmt.Sprint("reduction ", round))
@@ -146,18 +150,22 @@ func byValue(values []float64) []int {
 }
 
 // solveFromEntries solves the reduced problem from the entries of both matrices.
-func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *generator, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *generator,
+	work *Work) (found Cuts, nearlyNull [][]float64, err error) {
 	n := r.Affinity.Rows()
-	laplacian, beliefs := make([][]float64, 0, n), make([][]float64, 0, n)
+	laplacian := make([][]float64, 0, n)
+	beliefs := make([][]float64, 0, n)
 	for from := 0; from < n; from += unitsPerCall {
 		l, b, err := r.products(ctx, work, unitVectors(n, from))
 		if err != nil {
 			return Cuts{}, nil, err
 		}
-		laplacian, beliefs = append(laplacian, l...), append(beliefs, b...)
+		laplacian = append(laplacian, l...)
+		beliefs = append(beliefs, b...)
 	}
 	// On the excluded vectors the pencil is (0, I), so they appear with mu = 0.
-	laplacian, beliefs = r.within(laplacian), r.within(beliefs)
+	laplacian = r.within(laplacian)
+	beliefs = r.within(beliefs)
 	for _, z := range r.excluded {
 		for i, x := range z {
 			subtractMultiple(laplacian[i], z, -x)
@@ -186,7 +194,8 @@ func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *ge
 	for j, x := range ColumnsOf(solutions) { // only those with mu above least
 		if mu[j] < 1/minLambda && len(values) < wanted.Among {
 			normalize(x)
-			values, vectors = append(values, mu[j]), append(vectors, x)
+			values = append(values, mu[j])
+			vectors = append(vectors, x)
 		}
 	}
 	project(n, vectors, r.excluded)
@@ -232,7 +241,8 @@ func (r *reduction) solveIteratively(
 		return Cuts{}, nil, err
 	}
 	if 1-lowest.Values[0] < roughly*roughly {
-		nearlyNull, err = r.nearlyNull(ctx, count+2, rng, Options{MaxProducts: options.MaxProducts, Observe: before}, work)
+		nearlyNull, err = r.nearlyNull(ctx, count+2, rng, Options{MaxProducts: options.MaxProducts, Observe: before},
+			work)
 		if err != nil || len(nearlyNull) > 0 {
 			return Cuts{}, nearlyNull, err
 		}
@@ -262,7 +272,8 @@ func (r *reduction) solveIteratively(
 	var vectors [][]float64
 	for j, w := range s.vectors() {
 		if mu := s.values[j]; mu > 0 && mu < 1/minLambda {
-			values, vectors = append(values, mu), append(vectors, w)
+			values = append(values, mu)
+			vectors = append(vectors, w)
 		}
 	}
 	found, err = r.cuts(ctx, values, vectors, work)
@@ -272,7 +283,8 @@ func (r *reduction) solveIteratively(
 }
 
 // nearlyNull returns those of the lowest eigenvectors of Lbar whose eigenvalues are as good as 0.
-func (r *reduction) nearlyNull(ctx context.Context, count int, rng *generator, options Options, work *Work) (null [][]float64, err error) {
+func (r *reduction) nearlyNull(ctx context.Context, count int, rng *generator, options Options,
+	work *Work) (null [][]float64, err error) {
 	options.Tolerance = minLambda / 10
 	sharp, err := r.lowest(snapshot.Within(ctx, "sharp"), count, rng, options, work)
 	for j, v := range sharp.Vectors {
@@ -334,7 +346,8 @@ func (r *reduction) costFloor(cuts int, lowest Eigenpairs) float64 {
 }
 
 // lowest finds the lowest eigenvectors of Lbar besides its null vectors. They are the largest of the affinity.
-func (r *reduction) lowest(ctx context.Context, count int, rng *generator, options Options, work *Work) (Eigenpairs, error) {
+func (r *reduction) lowest(ctx context.Context, count int, rng *generator, options Options,
+	work *Work) (Eigenpairs, error) {
 	found, err := largest(ctx, r.Affinity, r.null, min(count, r.Affinity.Rows()-len(r.null)), rng, options)
 	work.Rounds += found.Rounds
 	work.Products += found.Products

@@ -56,7 +56,8 @@ func beliefs(n, blocks, pairs int, rng *rand.Rand) *sparse {
 	var edges []edge
 	seen := map[[2]int]bool{}
 	for len(edges) < pairs {
-		i, j := rng.IntN(n), rng.IntN(n)
+		i := rng.IntN(n)
+		j := rng.IntN(n)
 		if i == j || seen[[2]int{min(i, j), max(i, j)}] {
 			continue
 		}
@@ -74,7 +75,8 @@ func beliefs(n, blocks, pairs int, rng *rand.Rand) *sparse {
 func reference(t *testing.T, p CutProblem, least float64) []float64 {
 	t.Helper()
 	n := p.Affinity.Rows()
-	l, b := mat.NewDense(n, n, p.Affinity.(*sparse).dense()), mat.NewDense(n, n, p.Beliefs.(*sparse).dense())
+	l := mat.NewDense(n, n, p.Affinity.(*sparse).dense())
+	b := mat.NewDense(n, n, p.Beliefs.(*sparse).dense())
 	for i := range n {
 		for j := range n {
 			l.Set(i, j, -l.At(i, j))
@@ -117,7 +119,8 @@ func checkCuts(t *testing.T, p CutProblem, got Cuts, tolerance float64) {
 		if residual > tolerance || math.Abs(residual-got.Residuals[j]) > 1e-10*(1+got.Values[j]) {
 			t.Errorf("cut %d with lambda %g: residual %g, said to be %g", j, got.Values[j], residual, got.Residuals[j])
 		}
-		if math.Abs(cost-got.Costs[j]) > 1e-9*p.Volume || j > 0 && got.Costs[j] < got.Costs[j-1] || got.Values[j] <= minLambda {
+		if math.Abs(cost-got.Costs[j]) > 1e-9*p.Volume || j > 0 && got.Costs[j] < got.Costs[j-1] ||
+			got.Values[j] <= minLambda {
 			t.Errorf("cut %d: cost %g, said to be %g after %v", j, cost, got.Costs[j], got.Costs[:j])
 		}
 	}
@@ -254,7 +257,8 @@ func TestConstrainedAgainstReference(t *testing.T) {
 		checkCuts(t, p, got, 1e-8*(1+slices.Max(append(want, 1))))
 		values := slices.DeleteFunc(slices.Sorted(slices.Values(got.Values)), func(v float64) bool { return v <= 1e-5 })
 		if len(values) != len(want) {
-			t.Errorf("trial %d, %d components, demands %t: got %d lambdas %g, want %d %g", trial, len(p.Null), demands, len(values), values, len(want), want)
+			t.Errorf("trial %d, %d components, demands %t: got %d lambdas %g, want %d %g", trial, len(p.Null), demands,
+				len(values), values, len(want), want)
 			continue
 		}
 		for j, v := range values {
@@ -373,7 +377,8 @@ func TestConstrainedRefuses(t *testing.T) {
 	} {
 		p, count := good, 1
 		change(&p, &count)
-		if _, err := Constrained(context.Background(), p, Wanted{count, count}, seeded(), Options{}); !fault.Is(err, reason) {
+		if _, err := Constrained(context.Background(), p, Wanted{count, count}, seeded(), Options{}); !fault.Is(err,
+			reason) {
 			t.Errorf("want %s, got %v", reason, err)
 		}
 	}
@@ -385,7 +390,8 @@ func TestConstrainedRefuses(t *testing.T) {
 	} {
 		p := good
 		p.Null = null
-		if _, err := Constrained(context.Background(), p, Wanted{1, 1}, seeded(), Options{}); !fault.Is(err, "NULL_VECTORS") {
+		if _, err := Constrained(context.Background(), p, Wanted{1, 1}, seeded(), Options{}); !fault.Is(err,
+			"NULL_VECTORS") {
 			t.Errorf("null vectors %s: got %v", name, err)
 		}
 	}

@@ -167,10 +167,12 @@ func TestADenseDecompositionEndsWithItsContext(t *testing.T) {
 		a[at] = rng.NormFloat64()
 	}
 	for times := range 2 * n { // as many steps as there are of tridiagonalize and diagonalize
-		if _, _, err := LeadingEigenpairs(&endsAfter{t.Context(), times}, upperOf(n, a), all); !errors.Is(err, context.Canceled) {
+		if _, _, err := LeadingEigenpairs(&endsAfter{t.Context(), times}, upperOf(n, a), all); !errors.Is(err,
+			context.Canceled) {
 			t.Fatalf("asked %d times, the error is %v", times, err)
 		}
-		if _, err := DenseEigenvalues(&endsAfter{t.Context(), times}, upperOf(n, a)); !errors.Is(err, context.Canceled) {
+		if _, err := DenseEigenvalues(&endsAfter{t.Context(), times}, upperOf(n, a)); !errors.Is(err,
+			context.Canceled) {
 			t.Fatalf("asked %d times for eigenvalues, the error is %v", times, err)
 		}
 	}

@@ -48,10 +48,13 @@ const (
 // vectors. If products are cheap, as here, this takes a fraction of the time of Largest, which spends most of it on
 // orthogonalizing a basis of several blocks. Of the options it uses Tolerance, Rough, Scale, Start and Observe. The
 // context's snapshot includes the search.
-func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
+func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rng *rand.Rand,
+	options Options) (Eigenpairs, error) {
 	n := m.Rows()
 	if count < 1 || count > n-len(outside) {
-		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "the number of eigenvectors is %d for a matrix of %d rows; it must be from 1 to %d", count, n, n-len(outside))
+		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT",
+			"the number of eigenvectors is %d for a matrix of %d rows; it must be from 1 to %d", count, n,
+			n-len(outside))
 	}
 	if i := slices.IndexFunc(m.Value, func(v float64) bool { return v-v != 0 }); i >= 0 {
 		return Eigenpairs{}, fault.New(fault.Internal, "PRODUCT_NOT_FINITE", "an entry of the matrix is %g", m.Value[i])
@@ -129,7 +132,8 @@ func (f *filtered) advance(ctx context.Context) error {
 	}
 	// A Ritz value is never above its eigenvalue, and those of the last columns are far below. If an eigenvalue is
 	// repeated more often than there are columns, wanted pairs must still grow faster than those below.
-	f.wanted, f.to = f.values[f.count-1], f.values[f.count+(f.block-f.count)*2/3-1]
+	f.wanted = f.values[f.count-1]
+	f.to = f.values[f.count+(f.block-f.count)*2/3-1]
 	f.to = min(f.to, f.wanted-float64(minGap*(f.wanted+f.matrix.Bound)))
 	return f.ritz(ctx, columns, top, done)
 }
@@ -148,7 +152,8 @@ func (f *filtered) ritz(ctx context.Context, columns [][]float64, top float64, d
 	}
 	forms := Gram(n, basis, f.products(basis, f.outside))
 	values, vectors := DenseEigenpairs(Upper(forms))
-	f.values, f.x = values, Combination(n, basis, vectors)
+	f.values = values
+	f.x = Combination(n, basis, vectors)
 	f.iteration++
 	return nil
 }
@@ -156,7 +161,9 @@ func (f *filtered) ritz(ctx context.Context, columns [][]float64, top float64, d
 // step compares the residuals with the tolerances.
 func (f *filtered) step(context.Context) (p Progress, ended bool, err error) {
 	scale := max(f.options.Scale, math.Abs(f.values[0]), math.SmallestNonzeroFloat64)
-	f.lengths, f.open, f.converged = make([]float64, f.block), make([]bool, f.block), 0
+	f.lengths = make([]float64, f.block)
+	f.open = make([]bool, f.block)
+	f.converged = 0
 	worst := 0.0
 	for j, rest := range f.products(f.x, f.outside) {
 		subtractMultiple(rest, f.x[j], f.values[j])
@@ -181,8 +188,10 @@ func (f *filtered) step(context.Context) (p Progress, ended bool, err error) {
 
 // degree returns the degree of the next filter, for vectors whose largest Ritz value is top.
 func (f *filtered) degree(top float64) int {
-	x, y := f.scaled(f.wanted), f.scaled(top)
-	last, own := [2]float64{1, x}, [2]float64{1, y} // values of the last two polynomials
+	x := f.scaled(f.wanted)
+	y := f.scaled(top)
+	last := [2]float64{1, x}
+	own := [2]float64{1, y} // values of the last two polynomials
 	degree := 1
 	for ; degree < maxDegree; degree++ {
 		if degree >= minDegree && (last[1] >= wantedGrowth || own[1] >= maxGrowth) {
@@ -218,7 +227,8 @@ func (f *filtered) filter(ctx context.Context, columns [][]float64, top float64)
 	n := f.matrix.Rows()
 	out := make([][]float64, len(columns))
 	err := parallel.RangesContext(ctx, len(columns), together, func(from, to int) {
-		previous, current := interleaved(n, columns[from:to]), make([]float64, together*n)
+		previous := interleaved(n, columns[from:to])
+		current := make([]float64, together*n)
 		f.recur(previous, current, 1/half, -center/half, 0)
 		for range degree - 1 {
 			if ctx.Err() != nil {
@@ -304,7 +314,8 @@ func (f *filtered) estimate() {
 			if norm <= breakdownRelative*f.matrix.Bound {
 				break
 			}
-			beta, basis = append(beta, norm), append(basis, next)
+			beta = append(beta, norm)
+			basis = append(basis, next)
 		}
 		size := len(alpha)
 		if size == 0 {
@@ -349,8 +360,11 @@ func (f *filtered) save(w *snapshot.Writer) {
 }
 
 func (f *filtered) load(r *snapshot.Reader) bool {
-	iteration, rounds, products := r.Int(), r.Int(), r.Int()
-	values, x := r.Floats(), r.Columns(f.matrix.Rows())
+	iteration := r.Int()
+	rounds := r.Int()
+	products := r.Int()
+	values := r.Floats()
+	x := r.Columns(f.matrix.Rows())
 	r.Check(len(values) == f.block && len(x) == f.block && iteration > 0)
 	if r.End() != nil {
 		return false

@@ -112,7 +112,8 @@ func TestFilteredHasTheSameBits(t *testing.T) {
 	}
 	same := func(what string, got Eigenpairs) {
 		t.Helper()
-		if !slices.Equal(got.Values, want.Values) || got.Work != want.Work || !slices.EqualFunc(got.Vectors, want.Vectors, slices.Equal) {
+		if !slices.Equal(got.Values, want.Values) || got.Work != want.Work ||
+			!slices.EqualFunc(got.Vectors, want.Vectors, slices.Equal) {
 			t.Errorf("%s: %v %+v, want %v %+v", what, got.Values, got.Work, want.Values, want.Work)
 		}
 	}
@@ -146,11 +147,12 @@ func TestFilteredHasTheSameBits(t *testing.T) {
 			t.Fatal(err)
 		}
 		reported := 0
-		got, err := Filtered(snapshot.With(context.Background(), again), m, nil, count, seeded(), Options{Observe: func(p Progress) {
-			if reported++; p.Iteration != reported {
-				t.Errorf("iteration %d is reported as number %d", p.Iteration, reported)
-			}
-		}})
+		got, err := Filtered(snapshot.With(context.Background(), again), m, nil, count, seeded(),
+			Options{Observe: func(p Progress) {
+				if reported++; p.Iteration != reported {
+					t.Errorf("iteration %d is reported as number %d", p.Iteration, reported)
+				}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -99,7 +99,8 @@ func fromEdges(n int, edges []edge) *sparse {
 		s.start[i+1] += s.start[i]
 	}
 	at := slices.Clone(s.start)
-	s.column, s.value = make([]int, len(both)), make([]float64, len(both))
+	s.column = make([]int, len(both))
+	s.value = make([]float64, len(both))
 	for _, e := range both {
 		s.column[at[e.i]], s.value[at[e.i]] = e.j, e.w
 		at[e.i]++

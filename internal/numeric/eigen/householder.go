@@ -93,8 +93,10 @@ type tridiagonal struct {
 // tridiagonalize overwrites a. The rank-two change that a reflection makes is applied when the rows are read for
 // the next reflection, so that the matrix is read once per step.
 func tridiagonalize(ctx context.Context, n int, a [][]float64) (*tridiagonal, error) {
-	t := &tridiagonal{diagonal: make([]float64, n), offDiagonal: make([]float64, n), reflections: make([][]float64, n), factors: make([]float64, n)}
-	v, q := make([]float64, n), make([]float64, n) // of the previous reflection; entries before k are no longer used
+	t := &tridiagonal{diagonal: make([]float64, n), offDiagonal: make([]float64, n), reflections: make([][]float64, n),
+		factors: make([]float64, n)}
+	v := make([]float64, n)
+	q := make([]float64, n) // of the previous reflection; entries before k are no longer used
 	p := make([]float64, n)
 	for k := range n {
 		if err := ctx.Err(); err != nil {

@@ -111,7 +111,8 @@ func (l *lanczos) restore(r *snapshot.Reader, n int) {
 		return
 	}
 	saved := &lanczos{alpha: r.Floats(), beta: r.Floats(), basis: r.Columns(n), v: r.Floats(), previous: r.Floats()}
-	r.Check(len(saved.v) == n && len(saved.previous) == n && len(saved.alpha) == len(saved.beta) && len(saved.alpha) < maxSteps)
+	r.Check(len(saved.v) == n && len(saved.previous) == n && len(saved.alpha) == len(saved.beta) &&
+		len(saved.alpha) < maxSteps)
 	if n <= orthogonalRows {
 		r.Check(len(saved.basis) == len(saved.alpha))
 	} else {
@@ -135,7 +136,8 @@ func randomUnit(n int, rng interface{ Float64() float64 }) []float64 {
 
 // dot returns x'y: the plainDot of each tile, added in tile order.
 func dot(x, y []float64) float64 {
-	total, height := 0.0, partition.TileRows(len(x))
+	total := 0.0
+	height := partition.TileRows(len(x))
 	for len(x) > 0 {
 		rows := min(height, len(x))
 		total += plainDot(x[:rows], y)

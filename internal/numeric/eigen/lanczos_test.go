@@ -70,7 +70,8 @@ func TestLeastAgainstDense(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Value < least-1e-9 || got.Value-got.Residual > least+1e-9+1e-2*math.Abs(least) {
-			t.Errorf("trial %d, n %d: value %g, residual %g, least eigenvalue %g", trial, n, got.Value, got.Residual, least)
+			t.Errorf("trial %d, n %d: value %g, residual %g, least eigenvalue %g", trial, n, got.Value,
+				got.Residual, least)
 		}
 	}
 }
@@ -89,7 +90,9 @@ func TestLeastIsReproducible(t *testing.T) {
 
 func TestLeastPassesErrorsOn(t *testing.T) {
 	lost := errors.New("lost")
-	_, err := Least(context.Background(), 3, func(context.Context, []float64) ([]float64, error) { return nil, lost }, rand.New(rand.NewPCG(1, 1)))
+	_, err := Least(context.Background(), 3, func(context.Context, []float64) ([]float64, error) {
+		return nil, lost
+	}, rand.New(rand.NewPCG(1, 1)))
 	if !errors.Is(err, lost) {
 		t.Errorf("got %v", err)
 	}
@@ -100,7 +103,8 @@ func TestExtremesAgainstDense(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 200 {
 		m := 1 + rng.IntN(30)
-		alpha, beta := make([]float64, m), make([]float64, m)
+		alpha := make([]float64, m)
+		beta := make([]float64, m)
 		full := mat.NewSymDense(m, nil)
 		for i := range alpha {
 			alpha[i], beta[i] = rng.NormFloat64(), math.Abs(rng.NormFloat64())
@@ -117,7 +121,8 @@ func TestExtremesAgainstDense(t *testing.T) {
 		want := e.Values(nil)
 		if math.Abs(least-want[0]) > 1e-10 || math.Abs(largest-want[m-1]) > 1e-10 ||
 			math.Abs(math.Abs(last)-math.Abs(vectors.At(m-1, 0))) > 1e-7 {
-			t.Fatalf("m %d: %g..%g with last %g, want %g..%g with %g", m, least, largest, last, want[0], want[m-1], vectors.At(m-1, 0))
+			t.Fatalf("m %d: %g..%g with last %g, want %g..%g with %g", m, least, largest, last, want[0], want[m-1],
+				vectors.At(m-1, 0))
 		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
 	n := op.Rows()
 	if count < 1 || count > n {
-		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "the number of eigenvectors is %d for a matrix of %d rows; it must be from 1 to %d", count, n, n)
+		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT",
+			"the number of eigenvectors is %d for a matrix of %d rows; it must be from 1 to %d", count, n, n)
 	}
 	options = options.withDefaults()
 	draws := &generator{Rand: rng}
@@ -74,7 +75,8 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 }
 
 // largest searches in the orthogonal complement of outside, which must be orthonormal eigenvectors.
-func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *generator, options Options) (Eigenpairs, error) {
+func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *generator,
+	options Options) (Eigenpairs, error) {
 	p := &pencil{rows: op.Rows(), excluded: outside, standard: true}
 	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, _ [][]float64, err error) {
 		ax, err = w.multiply(ctx, op, x)

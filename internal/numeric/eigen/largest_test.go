@@ -55,7 +55,8 @@ func TestLargestAgainstDense(t *testing.T) {
 	for trial := range 24 {
 		n := 20 + rng.IntN(380)
 		count := 1 + rng.IntN(8)
-		outside := []float64{0, 0.01, 0.1, 1}[trial%4] // with 0 every block is a component, and the eigenvalue 1 is repeated
+		// with 0 every block is a component, and the eigenvalue 1 is repeated
+		outside := []float64{0, 0.01, 0.1, 1}[trial%4]
 		a := blocks(n, 1+rng.IntN(8), 2+rng.IntN(10), outside, rng)
 		m := a.scaled(a.sums())
 		values, vectors := pairsOf(n, m.dense())
@@ -112,7 +113,8 @@ func TestRoughPairsAreFound(t *testing.T) {
 			precision, values = roughTolerance, roughTolerance
 		}
 		if residual > precision || math.Abs(some.Values[j]-all.Values[j]) > values {
-			t.Errorf("pair %d has the value %g instead of %g, with a residual of %g", j, some.Values[j], all.Values[j], residual)
+			t.Errorf("pair %d has the value %g instead of %g, with a residual of %g", j, some.Values[j],
+				all.Values[j], residual)
 		}
 	}
 }
@@ -153,7 +155,8 @@ func TestLargestOfATorus(t *testing.T) {
 	var waves []wave
 	for i := range height {
 		for j := range width {
-			w := wave{(math.Cos(2*math.Pi*float64(i)/height) + math.Cos(2*math.Pi*float64(j)/width)) / 2, make([]float64, n)}
+			w := wave{(math.Cos(2*math.Pi*float64(i)/height) + math.Cos(2*math.Pi*float64(j)/width)) / 2,
+				make([]float64, n)}
 			for v := range n { // cos + sin of the same wave and of its opposite are orthogonal
 				phase := 2 * math.Pi * (float64(i*(v/width))/height + float64(j*(v%width))/width)
 				w.vector[v] = (math.Cos(phase) + math.Sin(phase)) / math.Sqrt(n)
@@ -165,7 +168,8 @@ func TestLargestOfATorus(t *testing.T) {
 	var values []float64
 	var vectors [][]float64
 	for _, w := range waves {
-		values, vectors = append(values, w.value), append(vectors, w.vector)
+		values = append(values, w.value)
+		vectors = append(vectors, w.vector)
 	}
 	compareLargest(t, "torus", got, values, vectors)
 	t.Logf("%+v", got.Work)
@@ -229,7 +233,8 @@ func TestLargestOfSmallMatricesThatAreSlow(t *testing.T) {
 		}
 	}
 	heard := 0
-	got, err := Largest(context.Background(), denseOperator(path), count, seeded(), Options{Tolerance: 1e-12, Observe: func(Progress) { heard++ }})
+	got, err := Largest(context.Background(), denseOperator(path), count, seeded(),
+		Options{Tolerance: 1e-12, Observe: func(Progress) { heard++ }})
 	if err != nil || !got.Converged || got.Products < 2*n || heard < 2 {
 		t.Fatalf("%v, %+v, heard %d", err, got.Work, heard)
 	}
@@ -297,11 +302,15 @@ func TestLargestRefuses(t *testing.T) {
 		count int
 		want  func(error) bool
 	}{
-		"count above n":  {answer{n: 5}, 6, func(err error) bool { return fault.Is(err, "EIGENPAIR_COUNT") }},
-		"count of 0":     {answer{n: 5}, 0, func(err error) bool { return fault.Is(err, "EIGENPAIR_COUNT") }},
-		"not a number":   {answer{5, nan, nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_NOT_FINITE") }},
-		"too few":        {answer{5, block[:1], nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_SHAPE") }},
-		"short":          {answer{5, Columns(4, 3), nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_SHAPE") }},
+		"count above n": {answer{n: 5}, 6, func(err error) bool { return fault.Is(err, "EIGENPAIR_COUNT") }},
+		"count of 0":    {answer{n: 5}, 0, func(err error) bool { return fault.Is(err, "EIGENPAIR_COUNT") }},
+		"not a number":  {answer{5, nan, nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_NOT_FINITE") }},
+		"too few": {answer{5, block[:1], nil}, 1, func(err error) bool {
+			return fault.Is(err, "PRODUCT_SHAPE")
+		}},
+		"short": {answer{5, Columns(4, 3), nil}, 1, func(err error) bool {
+			return fault.Is(err, "PRODUCT_SHAPE")
+		}},
 		"operator fails": {answer{5, nil, lost}, 1, func(err error) bool { return errors.Is(err, lost) }},
 	} {
 		if _, err := Largest(context.Background(), c.op, c.count, seeded(), Options{}); !c.want(err) {
@@ -310,10 +319,12 @@ func TestLargestRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Largest(ctx, answer{n: 5, products: block}, 1, seeded(), Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := Largest(ctx, answer{n: 5, products: block}, 1, seeded(), Options{}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("canceled: got %v", err)
 	}
-	if got, err := Largest(context.Background(), answer{n: 5, products: block}, 1, seeded(), Options{}); err != nil || got.Values[0] != 0 {
+	if got, err := Largest(context.Background(), answer{n: 5, products: block}, 1, seeded(), Options{}); err != nil ||
+		got.Values[0] != 0 {
 		t.Errorf("the zero matrix: %v, %v", got, err)
 	}
 }
@@ -344,10 +355,12 @@ func BenchmarkLargest(b *testing.B) {
 func TestFirstPairs(t *testing.T) {
 	all := Eigenpairs{Values: []float64{3, 2}, Vectors: Columns(4, 2), Residuals: []float64{0.1, 0.2}, Converged: true}
 	first := all.First(1)
-	if !slices.Equal(first.Values, []float64{3}) || len(first.Vectors) != 1 || !slices.Equal(first.Residuals, []float64{0.1}) || !first.Converged {
+	if !slices.Equal(first.Values, []float64{3}) || len(first.Vectors) != 1 ||
+		!slices.Equal(first.Residuals, []float64{0.1}) || !first.Converged {
 		t.Errorf("the first pair is %+v", first)
 	}
-	first.Values, first.Residuals = append(first.Values, 9), append(first.Residuals, 9)
+	first.Values = append(first.Values, 9)
+	first.Residuals = append(first.Residuals, 9)
 	first.Values[0] = 9
 	if !slices.Equal(all.Values, []float64{3, 2}) || !slices.Equal(all.Residuals, []float64{0.1, 0.2}) {
 		t.Errorf("all pairs are %+v", all)

@@ -51,8 +51,11 @@ type minresSystem struct {
 
 func (s *minresSystem) start(b []float64) {
 	n := len(b)
-	s.x, s.v, s.previous = make([]float64, n), append([]float64(nil), b...), make([]float64, n)
-	s.w, s.wBefore = make([]float64, n), make([]float64, n)
+	s.x = make([]float64, n)
+	s.v = append([]float64(nil), b...)
+	s.previous = make([]float64, n)
+	s.w = make([]float64, n)
+	s.wBefore = make([]float64, n)
 	s.cosine, s.cosBefore = 1, 1
 	s.remaining = normalize(s.v)
 	s.solved = s.remaining == 0

@@ -45,7 +45,9 @@ type Eigenpairs struct {
 
 // First returns the first count eigenpairs, with lists of their own.
 func (p Eigenpairs) First(count int) Eigenpairs {
-	p.Values, p.Vectors, p.Residuals = slices.Clone(p.Values[:count]), slices.Clone(p.Vectors[:count]), slices.Clone(p.Residuals[:count])
+	p.Values = slices.Clone(p.Values[:count])
+	p.Vectors = slices.Clone(p.Vectors[:count])
+	p.Residuals = slices.Clone(p.Residuals[:count])
 	return p
 }
 
@@ -67,16 +69,19 @@ func (w *Work) multiply(ctx context.Context, op Operator, columns [][]float64) (
 		return nil, err
 	}
 	if len(products) != len(columns) {
-		return nil, fault.New(fault.Internal, "PRODUCT_SHAPE", "an operator was given %d columns and returned %d", len(columns), len(products))
+		return nil, fault.New(fault.Internal, "PRODUCT_SHAPE", "an operator was given %d columns and returned %d",
+			len(columns), len(products))
 	}
 	for j, y := range products {
 		if len(y) != op.Rows() {
-			return nil, fault.New(fault.Internal, "PRODUCT_SHAPE", "an operator of %d rows returned a column of %d", op.Rows(), len(y))
+			return nil, fault.New(fault.Internal, "PRODUCT_SHAPE", "an operator of %d rows returned a column of %d",
+				op.Rows(), len(y))
 		}
 		for i, v := range y {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return nil, fault.New(fault.Internal, "PRODUCT_NOT_FINITE",
-					"the product in row %d of column %d is %g: the matrix has an entry that is not finite, or overflows", i, j, v)
+					"the product in row %d of column %d is %g: the matrix has an entry that is not finite, or "+
+						"overflows", i, j, v)
 			}
 		}
 	}

@@ -72,7 +72,8 @@ func updateLanesPortable(sums *[lanes]float64, row, v, q, x []float64, factors *
 func rotateRowsPortable(rows []float64, last int, rotations []float64) {
 	for ; len(rotations) > 0; last, rotations = last-1, rotations[2:] {
 		c, s := rotations[0], rotations[1]
-		x, y := rows[(last-1)*stripColumns:][:stripColumns], rows[last*stripColumns:][:stripColumns]
+		x := rows[(last-1)*stripColumns:][:stripColumns]
+		y := rows[last*stripColumns:][:stripColumns]
 		for i, u := range x {
 			w := y[i]
 			y[i] = float64(s*u) + float64(c*w)

@@ -55,7 +55,9 @@ func TestSearchesResumeWithTheSameBits(t *testing.T) {
 				t.Fatal(err)
 			}
 			var repeated []Progress
-			got, err := search(snapshot.With(context.Background(), again), func(p Progress) { repeated = append(repeated, p) })
+			got, err := search(snapshot.With(context.Background(), again), func(p Progress) {
+				repeated = append(repeated, p)
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

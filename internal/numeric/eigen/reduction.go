@@ -41,11 +41,13 @@ func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 	r := &reduction{CutProblem: p}
 	for i, z := range p.Null {
 		if len(z) != n {
-			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d has %d entries, the graph %d vertices", i, len(z), n)
+			return nil, fault.New(fault.Internal, "NULL_VECTORS",
+				"null vector %d has %d entries, the graph %d vertices", i, len(z), n)
 		}
 	}
 	if r.null = Orthonormalize(n, cloneColumns(p.Null)); len(r.null) < len(p.Null) {
-		return nil, fault.New(fault.Internal, "NULL_VECTORS", "%d of %d null vectors are zero, not finite or depend on the others",
+		return nil, fault.New(fault.Internal, "NULL_VECTORS",
+			"%d of %d null vectors are zero, not finite or depend on the others",
 			len(p.Null)-len(r.null), len(p.Null))
 	}
 	residuals, images, err := r.both(ctx, work, r.null)
@@ -54,7 +56,8 @@ func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 	}
 	for i := range residuals {
 		if l := length(residuals[i]); !(l <= nullResidual) {
-			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d is not in the null space of the Laplacian: its image has length %g", i, l)
+			return nil, fault.New(fault.Internal, "NULL_VECTORS",
+				"null vector %d is not in the null space of the Laplacian: its image has length %g", i, l)
 		}
 	}
 	forms, rotation := DenseEigenpairs(Upper(Gram(n, r.null, images)))
@@ -143,10 +146,12 @@ func (r *reduction) solveSingular(n int, right [][]float64, shares *mat.Dense) {
 	var which []int
 	for i, g := range r.images {
 		if r.forms[i] == 0 && length(g) > vanishing {
-			images, which = append(images, g), append(which, i)
+			images = append(images, g)
+			which = append(which, i)
 		}
 	}
-	squares, sides := Gram(n, images, images), Gram(n, images, right)
+	squares := Gram(n, images, images)
+	sides := Gram(n, images, right)
 	values, vectors := DenseEigenpairs(Upper(squares))
 	for j := range right {
 		for e, value := range values {

@@ -36,11 +36,17 @@ func (s *search) save(w *snapshot.Writer) {
 
 func (s *search) load(r *snapshot.Reader) bool {
 	rows := s.problem.rows
-	iteration, rounds, products, scale := r.Int(), r.Int(), r.Int(), r.Float()
+	iteration := r.Int()
+	rounds := r.Int()
+	products := r.Int()
+	scale := r.Float()
 	candidates := r.Columns(rows)
-	basis, a, b := r.Columns(rows), r.Columns(rows), r.Columns(rows)
+	basis := r.Columns(rows)
+	a := r.Columns(rows)
+	b := r.Columns(rows)
 	size := len(basis)
-	forms, weights := r.Columns(size), r.Columns(size)
+	forms := r.Columns(size)
+	weights := r.Columns(size)
 	r.Check(len(candidates) > 0 && len(a) == size && len(forms) == size && size <= rows)
 	if s.problem.standard {
 		r.Check(len(b) == 0 && len(weights) == 0)
@@ -59,7 +65,8 @@ func (s *search) load(r *snapshot.Reader) bool {
 	s.iteration, s.scale = iteration, scale
 	s.work = Work{rounds, products}
 	s.candidates, s.basis, s.a, s.b = candidates, basis, a, b
-	s.forms, s.weights = symmetricOf(forms), symmetricOf(weights)
+	s.forms = symmetricOf(forms)
+	s.weights = symmetricOf(weights)
 	if len(ritz) > 0 {
 		s.ritz = matrixOf(len(ritz[0]), ritz)
 	}

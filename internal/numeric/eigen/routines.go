@@ -46,7 +46,8 @@ func plainDotBlock(x, y *[groupColumns][]float64) (products [groupColumns * grou
 	var sums [groupColumns * groupColumns * lanes]float64
 	whole := len(x[0]) / lanes * lanes
 	if whole > 0 {
-		a, b := upTo(x, whole), upTo(y, whole)
+		a := upTo(x, whole)
+		b := upTo(y, whole)
 		dotBlock(&sums, &a, &b)
 	}
 	for i := range products {
@@ -94,7 +95,8 @@ func addMultiples(to []float64, x *[groupColumns][]float64, factors *[groupColum
 func addBlock(to, x *[groupColumns][]float64, factors *[groupColumns * groupColumns]float64) {
 	whole := len(to[0]) / lanes * lanes
 	if whole > 0 {
-		a, b := upTo(to, whole), upTo(x, whole)
+		a := upTo(to, whole)
+		b := upTo(x, whole)
 		mixBlock(&a, &b, factors)
 	}
 	if whole == len(to[0]) {

@@ -43,7 +43,9 @@ func firstDifference(got, want []float64) int {
 func TestVectorCodeHasTheBitsOfThePortableCode(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	for _, n := range []int{8, 16, 24, 64, 1000} {
-		x, v, q := noise(n, rng), noise(n, rng), noise(n, rng)
+		x := noise(n, rng)
+		v := noise(n, rng)
+		q := noise(n, rng)
 		var y [groupColumns][]float64
 		for c := range y {
 			y[c] = noise(n, rng)
@@ -61,7 +63,8 @@ func TestVectorCodeHasTheBitsOfThePortableCode(t *testing.T) {
 		dotLanes4Portable(&want4, x, y[0], y[1], y[2], y[3])
 		sameBits(t, "four dots", got4[:], want4[:])
 
-		to, other := slices.Clone(x), slices.Clone(x)
+		to := slices.Clone(x)
+		other := slices.Clone(x)
 		mixColumn(to, v, factors[0])
 		mixColumnPortable(other, v, factors[0])
 		sameBits(t, "mix", to, other)
@@ -123,7 +126,8 @@ func TestSparseProducts(t *testing.T) {
 		}
 		m.Value = noise(len(m.Column), rng)
 		for count := 1; count <= together; count++ {
-			x, y := make([][]float64, count), Columns(size.rows, count)
+			x := make([][]float64, count)
+			y := Columns(size.rows, count)
 			for c := range x {
 				x[c] = noise(size.rows, rng)
 			}
@@ -139,7 +143,9 @@ func TestSparseProducts(t *testing.T) {
 			}
 		}
 		got := noise(together*size.rows, rng)
-		want, products, own := slices.Clone(got), noise(len(got), rng), noise(len(got), rng)
+		want := slices.Clone(got)
+		products := noise(len(got), rng)
+		own := noise(len(got), rng)
 		factors := [3]float64(noise(3, rng))
 		combineRows(got, products, own, &factors)
 		combineRowsPortable(want, products, own, &factors)
@@ -159,8 +165,10 @@ func TestBlocksOfAnySizeAndLength(t *testing.T) {
 			}
 			return some
 		}
-		x, y := draw(most), draw(count)
-		products, factors := Columns(count, most), mat.NewDense(most, count, nil)
+		x := draw(most)
+		y := draw(count)
+		products := Columns(count, most)
+		factors := mat.NewDense(most, count, nil)
 		dots(x, y, rows, products)
 		for i := range most {
 			factors.SetRow(i, noise(count, rng))
@@ -173,7 +181,8 @@ func TestBlocksOfAnySizeAndLength(t *testing.T) {
 		addCombinations(to, x, rows, factors)
 		for j := range naive {
 			for i := range x {
-				sameBits(t, "product", products[i][j:j+1], []float64{plainDot(x[i][rows.From:rows.To], y[j][rows.From:rows.To])})
+				sameBits(t, "product", products[i][j:j+1],
+					[]float64{plainDot(x[i][rows.From:rows.To], y[j][rows.From:rows.To])})
 				for row := range naive[j] {
 					naive[j][row] += float64(factors.At(i, j) * x[i][rows.From+row])
 				}
@@ -202,7 +211,8 @@ func TestProductsOfAnyLength(t *testing.T) {
 			sameBits(t, "dots", []float64{together[c], plainDot(x, y[c])}, []float64{want, want})
 		}
 		factors := [groupColumns]float64(noise(groupColumns, rng))
-		mixed, single := slices.Clone(x), slices.Clone(x)
+		mixed := slices.Clone(x)
+		single := slices.Clone(x)
 		addMultiples(mixed, &y, &factors)
 		for c := range y {
 			subtractMultiple(single, y[c], -factors[c])
@@ -214,8 +224,10 @@ func TestProductsOfAnyLength(t *testing.T) {
 			subtractMultiple(y[c], x, -factors[c])
 			sameBits(t, "added to", spread[c], y[c])
 		}
-		v, q := noise(n, rng), noise(n, rng)
-		row, naive := slices.Clone(x), slices.Clone(x)
+		v := noise(n, rng)
+		q := noise(n, rng)
+		row := slices.Clone(x)
+		naive := slices.Clone(x)
 		product := update(row, v, q, y[0], factors[0], factors[1])
 		for i := range naive {
 			naive[i] += float64(factors[0]*v[i]) + float64(factors[1]*q[i])

@@ -273,7 +273,8 @@ func (s *search) solve(ctx context.Context) (err error) {
 // relax raises the tolerances of pairs that need only be approximate.
 func (s *search) relax() {
 	const roughly = 1e-3
-	x, forms := s.x[:s.count], make([]float64, s.count)
+	x := s.x[:s.count]
+	forms := make([]float64, s.count)
 	for j := range forms {
 		forms[j] = dot(x[j], s.bx[j])
 	}

@@ -13,7 +13,8 @@ func TestSearchColumnsAreWhatASearchHolds(t *testing.T) {
 		p := &pencil{rows: n, standard: !generalized}
 		p.products = func(_ context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error) {
 			w.Products += len(x)
-			ax, bx = cloneColumns(x), cloneColumns(x)
+			ax = cloneColumns(x)
+			bx = cloneColumns(x)
 			for j := range x {
 				for i := range x[j] { // A = diag(i), B = diag(2 + 1/(i+1))
 					ax[j][i] *= float64(i)
@@ -44,7 +45,8 @@ func TestSearchColumnsAreWhatASearchHolds(t *testing.T) {
 		}
 		block, basis := SearchSize(count)
 		if s.block != block || s.options.Basis != basis || restarts == 0 {
-			t.Errorf("a block of %d and a basis of %d, planned are %d and %d; %d restarts", s.block, s.options.Basis, block, basis, restarts)
+			t.Errorf("a block of %d and a basis of %d, planned are %d and %d; %d restarts", s.block, s.options.Basis,
+				block, basis, restarts)
 		}
 		if planned := SearchColumns(count, generalized); held > planned || held < planned/3 {
 			t.Errorf("generalized %v: %d columns are held, planned are %d", generalized, held, planned)

@@ -15,7 +15,8 @@ func (m *Sparse) Rows() int { return len(m.Begin) - 1 }
 // breadthFirst returns an order of the rows that places a row near the rows of its columns, so that a product reads
 // nearby memory.
 func (m *Sparse) breadthFirst() []int32 {
-	order, seen := make([]int32, 0, m.Rows()), make([]bool, m.Rows())
+	order := make([]int32, 0, m.Rows())
+	seen := make([]bool, m.Rows())
 	for first := range m.Rows() {
 		if seen[first] {
 			continue
@@ -41,10 +42,12 @@ func (m *Sparse) permuted(order []int32) *Sparse {
 	for at, i := range order {
 		place[i] = int32(at)
 	}
-	p := &Sparse{Begin: make([]int, 1, len(m.Begin)), Column: make([]int32, 0, len(m.Column)), Value: make([]float64, 0, len(m.Value)), Bound: m.Bound}
+	p := &Sparse{Begin: make([]int, 1, len(m.Begin)), Column: make([]int32, 0, len(m.Column)),
+		Value: make([]float64, 0, len(m.Value)), Bound: m.Bound}
 	for _, i := range order {
 		for at := m.Begin[i]; at < m.Begin[i+1]; at++ {
-			p.Column, p.Value = append(p.Column, place[m.Column[at]]), append(p.Value, m.Value[at])
+			p.Column = append(p.Column, place[m.Column[at]])
+			p.Value = append(p.Value, m.Value[at])
 		}
 		p.Begin = append(p.Begin, len(p.Column))
 	}

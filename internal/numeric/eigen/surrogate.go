@@ -50,7 +50,8 @@ func (s *surrogate) pencil() *pencil {
 }
 
 // startVectors solves the surrogate problem roughly, for vectors to start the main search from.
-func (s *surrogate) startVectors(ctx context.Context, count int, rng *generator, observe func(Progress)) ([][]float64, error) {
+func (s *surrogate) startVectors(ctx context.Context, count int, rng *generator,
+	observe func(Progress)) ([][]float64, error) {
 	const (
 		nearly   = 1e-2
 		products = 4000

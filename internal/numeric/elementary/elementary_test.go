@@ -13,7 +13,8 @@ func bigFloat(v float64) *big.Float { return new(big.Float).SetPrec(bigBits).Set
 
 // bigArtanh sums s + s^3/3 + s^5/5 + ... until the terms vanish.
 func bigArtanh(s *big.Float) *big.Float {
-	sum, power := new(big.Float).Set(s), new(big.Float).Set(s)
+	sum := new(big.Float).Set(s)
+	power := new(big.Float).Set(s)
 	square := new(big.Float).Mul(s, s)
 	for n := 3.0; ; n += 2 {
 		power.Mul(power, square)
@@ -54,7 +55,8 @@ func TestLogIsWithinOneUnitInTheLastPlace(t *testing.T) {
 		check(1 + 1e-3*rng.NormFloat64())                     // very near 1
 		check(math.Ldexp(rng.Float64(), rng.IntN(2000)-1000)) // everywhere
 	}
-	for _, x := range []float64{5e-324, 2.2250738585072014e-308, 1e-12, 0.5, math.Sqrt2 / 2, math.Nextafter(math.Sqrt2/2, 0),
+	for _, x := range []float64{5e-324, 2.2250738585072014e-308, 1e-12, 0.5, math.Sqrt2 / 2,
+		math.Nextafter(math.Sqrt2/2, 0),
 		math.Nextafter(1, 0), math.Nextafter(1, 2), math.Sqrt2, 2, math.E, 1e300, math.MaxFloat64} {
 		check(x)
 	}
@@ -65,7 +67,8 @@ func TestLogIsWithinOneUnitInTheLastPlace(t *testing.T) {
 }
 
 func TestLogAtItsEnds(t *testing.T) {
-	if Log(1) != 0 || !math.IsInf(Log(0), -1) || !math.IsInf(Log(math.Inf(1)), 1) || !math.IsNaN(Log(-1)) || !math.IsNaN(Log(math.NaN())) {
+	if Log(1) != 0 || !math.IsInf(Log(0), -1) || !math.IsInf(Log(math.Inf(1)), 1) || !math.IsNaN(Log(-1)) ||
+		!math.IsNaN(Log(math.NaN())) {
 		t.Errorf("%v %v %v %v %v", Log(1), Log(0), Log(math.Inf(1)), Log(-1), Log(math.NaN()))
 	}
 }
@@ -78,7 +81,8 @@ func TestExpIsAccurate(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			x = rng.NormFloat64()
 		}
-		got, want := Exp(x), math.Exp(min(x, maxExpArgument))
+		got := Exp(x)
+		want := math.Exp(min(x, maxExpArgument))
 		if x < minExpArgument {
 			want = 0
 		}
@@ -93,7 +97,8 @@ func TestExpIsAccurate(t *testing.T) {
 
 // The bits of the exponential are part of the numeric class: they must never change.
 func TestExpBitsArePinned(t *testing.T) {
-	for x, bits := range map[float64]uint64{-0.5: 0x3fe368b2fc6f960a, -10: 0x3f07cd79b5647c9a, -3.7: 0x3f99511fc6871044, 0.3: 0x3ff599058c8c1a96} {
+	for x, bits := range map[float64]uint64{-0.5: 0x3fe368b2fc6f960a, -10: 0x3f07cd79b5647c9a, -3.7: 0x3f99511fc6871044,
+		0.3: 0x3ff599058c8c1a96} {
 		if got := math.Float64bits(Exp(x)); got != bits {
 			t.Errorf("Exp(%v) has bits %#x, want %#x", x, got, bits)
 		}

@@ -42,7 +42,8 @@ func hashOf(t *testing.T, form Form) uint64 {
 		for range 20 {
 			form.addOuter(step.Scatter, 1, uniform(d), uniform(d))
 			mustLink := rng.IntN(2) == 0
-			step.Links = append(step.Links, Link{MustLink: mustLink, Weight: rng.Float64(), X: uniform(d), Y: uniform(d), Violated: rng.IntN(2) == 0})
+			step.Links = append(step.Links, Link{MustLink: mustLink, Weight: rng.Float64(), X: uniform(d),
+				Y: uniform(d), Violated: rng.IntN(2) == 0})
 		}
 		m, err := NewUnit(form, d)
 		if err != nil {
@@ -60,7 +61,8 @@ func hashOf(t *testing.T, form Form) uint64 {
 		}
 	}
 	for _, distortion := range []Distortion{Cosine, KL, IDivergence} {
-		x, y := uniform(d), uniform(d)
+		x := uniform(d)
+		y := uniform(d)
 		for i, row := range [][]float64{x, y} {
 			if err := distortion.Prepare(i, row); err != nil {
 				t.Fatal(err)

@@ -47,7 +47,8 @@ func (d Distortion) smooth(i int, row []float64) error {
 	total := 0.0
 	for column, v := range row {
 		if v < 0 {
-			return fault.InCell(i, column, "NEGATIVE_VALUE", " is %g; the distortion %s needs values of 0 and above", v, d)
+			return fault.InCell(i, column, "NEGATIVE_VALUE", " is %g; the distortion %s needs values of 0 and above",
+				v, d)
 		}
 		row[column] = v + Smoothing
 		total += row[column]

@@ -57,11 +57,14 @@ func TestDistortionsAgainstTheirFormulas(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for range 500 {
 		d := 1 + rng.IntN(6)
-		x, y := positiveRow(rng, d), positiveRow(rng, d)
+		x := positiveRow(rng, d)
+		y := positiveRow(rng, d)
 		for _, distortion := range []Distortion{Cosine, KL, IDivergence} {
 			m := Measure{Distortion: distortion}
-			px, py := prepared(t, distortion, x), prepared(t, distortion, y)
-			forth, back := naiveDistortion(distortion, x, y), naiveDistortion(distortion, y, x)
+			px := prepared(t, distortion, x)
+			py := prepared(t, distortion, y)
+			forth := naiveDistortion(distortion, x, y)
+			back := naiveDistortion(distortion, y, x)
 			if got := toCentroid(m, px, py); !near(got, forth, forth) {
 				t.Fatalf("%s(%v, %v) is %g, want %g", distortion, x, y, got, forth)
 			}
@@ -85,7 +88,8 @@ func TestDistortionsAgainstTheirFormulas(t *testing.T) {
 func TestMeansAreTheBestCentroids(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for range 300 {
-		d, n := 1+rng.IntN(5), 1+rng.IntN(6)
+		d := 1 + rng.IntN(5)
+		n := 1 + rng.IntN(6)
 		for _, distortion := range []Distortion{SquaredEuclidean, Cosine, KL, IDivergence} {
 			m := Measure{distortion, randomMetric(t, rng, Full, d)}
 			mean := make([]float64, d)

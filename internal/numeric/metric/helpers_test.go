@@ -133,7 +133,8 @@ func randomProblem(rng *rand.Rand, form Form, penalty PenaltyKind, n, d, links i
 		p.rows, p.labels = append(p.rows, row), append(p.labels, rng.IntN(k))
 	}
 	for range links {
-		i, j := rng.IntN(n), rng.IntN(n)
+		i := rng.IntN(n)
+		j := rng.IntN(n)
 		if i == j {
 			continue
 		}
@@ -164,12 +165,14 @@ func (p *problem) sum(form Form) {
 			mean[c] /= max(1, counts[h])
 		}
 	}
-	p.step.Scatter, p.step.Ranges = make([]float64, form.Size(p.d)), make([]float64, p.d)
+	p.step.Scatter = make([]float64, form.Size(p.d))
+	p.step.Ranges = make([]float64, p.d)
 	for i, row := range p.rows {
 		form.addOuter(p.step.Scatter, 1, row, p.means[p.labels[i]])
 	}
 	for c := range p.d {
-		smallest, largest := math.Inf(1), math.Inf(-1)
+		smallest := math.Inf(1)
+		largest := math.Inf(-1)
 		for _, row := range p.rows {
 			smallest, largest = min(smallest, row[c]), max(largest, row[c])
 		}

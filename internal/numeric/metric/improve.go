@@ -13,7 +13,8 @@ const maxHalvings = 20
 // quarter, and so on. If maxHalvings halvings do not help, it returns the old metric. The proposal can be worse than
 // the old metric, because it is a stationary point of J only while bounds, floors and signs do not change, and not even
 // that if a value was kept or floored.
-func improve(ctx context.Context, old, proposed *Metric, objective func(*Metric) float64) (m *Metric, halvings int, err error) {
+func improve(ctx context.Context, old, proposed *Metric,
+	objective func(*Metric) float64) (m *Metric, halvings int, err error) {
 	if proposed == old {
 		return old, 0, nil
 	}

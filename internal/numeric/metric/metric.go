@@ -91,7 +91,8 @@ func NewDiagonal(weights []float64) (*Metric, error) {
 	m := &Metric{form: Diagonal, d: len(weights), values: weights}
 	for i, w := range weights {
 		if !(w > 0) || math.IsInf(w, 1) {
-			return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "the metric's weight of feature %d is %v; weights must be positive and finite", i, w)
+			return nil, fault.Invalid("NOT_POSITIVE_DEFINITE",
+				"the metric's weight of feature %d is %v; weights must be positive and finite", i, w)
 		}
 		m.logDet += elementary.Log(w)
 	}
@@ -105,12 +106,14 @@ func NewFull(d int, values []float64) (*Metric, error) {
 		return nil, err
 	}
 	if len(values) != d*d {
-		return nil, fault.Invalid("SIZE_MISMATCH", "a full metric of %d features has %d values; %d were given", d, d*d, len(values))
+		return nil, fault.Invalid("SIZE_MISMATCH", "a full metric of %d features has %d values; %d were given", d,
+			d*d, len(values))
 	}
 	for i := range d {
 		for j := range i {
 			if values[i*d+j] != values[j*d+i] {
-				return nil, fault.Invalid("ASYMMETRIC_METRIC", "the metric is not symmetric: entry (%d,%d) is %g but entry (%d,%d) is %g",
+				return nil, fault.Invalid("ASYMMETRIC_METRIC",
+					"the metric is not symmetric: entry (%d,%d) is %g but entry (%d,%d) is %g",
 					i, j, values[i*d+j], j, i, values[j*d+i])
 			}
 		}
@@ -134,7 +137,8 @@ func isNotFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
 func checkFull(d int) error {
 	if d < 1 || d > MaxFullFeatures {
-		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric is supported for 1 to %d features, and there are %d; use a diagonal one", MaxFullFeatures, d)
+		return fault.Invalid("TOO_MANY_COLUMNS",
+			"a full metric is supported for 1 to %d features, and there are %d; use a diagonal one", MaxFullFeatures, d)
 	}
 	return nil
 }
@@ -228,7 +232,8 @@ func (m *Metric) Spread(ctx context.Context) (_ float64, err error) {
 			return 0, err
 		}
 	}
-	smallest, largest := math.Inf(1), 0.0
+	smallest := math.Inf(1)
+	largest := 0.0
 	for _, v := range values {
 		smallest, largest = min(smallest, v), max(largest, v)
 	}

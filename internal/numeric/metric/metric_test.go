@@ -19,8 +19,10 @@ func TestMetricAgainstItsFormulas(t *testing.T) {
 			d := 1 + rng.IntN(7)
 			m := randomMetric(t, rng, form, d)
 			a := matrixOf(m)
-			x, y := randomRow(rng, d), randomRow(rng, d)
-			if got, want := m.Distance(x, y), naiveDistance(a, x, y); !near(got, want, want) || got != m.Distance(y, x) {
+			x := randomRow(rng, d)
+			y := randomRow(rng, d)
+			if got, want := m.Distance(x, y), naiveDistance(a, x, y); !near(got, want, want) ||
+				got != m.Distance(y, x) {
 				t.Fatalf("%s distance %g, want %g", form, got, want)
 			}
 			if got, want := m.LogDet(), naiveLogDet(a); !near(got, want, want) {
@@ -37,9 +39,11 @@ func TestMetricAgainstItsFormulas(t *testing.T) {
 					}
 				}
 			}
-			scatter, total := make([]float64, form.Size(d)), 0.0
+			scatter := make([]float64, form.Size(d))
+			total := 0.0
 			for range 5 {
-				x, y := randomRow(rng, d), randomRow(rng, d)
+				x := randomRow(rng, d)
+				y := randomRow(rng, d)
 				form.addOuter(scatter, 1, x, y)
 				total += naiveDistance(a, x, y)
 			}
@@ -83,7 +87,9 @@ func TestPhiMaxBoundsTheBox(t *testing.T) {
 		for _, form := range []Form{Identity, Diagonal, Full} {
 			d := 1 + rng.IntN(5)
 			m := randomMetric(t, rng, form, d)
-			ranges, low, high := make([]float64, d), make([]float64, d), make([]float64, d)
+			ranges := make([]float64, d)
+			low := make([]float64, d)
+			high := make([]float64, d)
 			for i := range ranges {
 				ranges[i] = rng.Float64() * 10
 				high[i] = ranges[i]
@@ -102,7 +108,8 @@ func TestPhiMaxBoundsTheBox(t *testing.T) {
 				t.Fatalf("%s: corners are %g apart, the bound is %g", form, m.Distance(low, high), bound)
 			}
 			for range 20 {
-				x, y := make([]float64, d), make([]float64, d)
+				x := make([]float64, d)
+				y := make([]float64, d)
 				for i, r := range ranges {
 					x[i], y[i] = r*float64(rng.IntN(2)), r*rng.Float64()
 				}
@@ -129,7 +136,8 @@ func TestSpread(t *testing.T) {
 }
 
 func TestUnitMetricsAreTheIdentity(t *testing.T) {
-	x, y := []float64{1, 2, 3}, []float64{0, 4, 6}
+	x := []float64{1, 2, 3}
+	y := []float64{0, 4, 6}
 	for _, form := range []Form{Identity, Diagonal, Full} {
 		m, err := NewUnit(form, 3)
 		if err != nil || m.Form() != form || m.d != 3 || m.Distance(x, y) != 14 || m.LogDet() != 0 {
@@ -144,14 +152,20 @@ func TestBadMetricsAreRefused(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"zero weight":     {func() (*Metric, error) { return NewDiagonal([]float64{1, 0}) }, "NOT_POSITIVE_DEFINITE", "feature 1"},
-		"NaN weight":      {func() (*Metric, error) { return NewDiagonal([]float64{math.NaN()}) }, "NOT_POSITIVE_DEFINITE", "feature 0"},
-		"infinite weight": {func() (*Metric, error) { return NewDiagonal([]float64{math.Inf(1)}) }, "NOT_POSITIVE_DEFINITE", "feature 0"},
-		"indefinite":      {func() (*Metric, error) { return NewFull(2, []float64{1, 2, 2, 1}) }, "NOT_POSITIVE_DEFINITE", ""},
-		"infinite":        {func() (*Metric, error) { return NewFull(1, []float64{math.Inf(1)}) }, "NOT_POSITIVE_DEFINITE", ""},
-		"asymmetric":      {func() (*Metric, error) { return NewFull(2, []float64{1, 0, 0.5, 1}) }, "ASYMMETRIC_METRIC", "(1,0)"},
-		"short":           {func() (*Metric, error) { return NewFull(2, []float64{1}) }, "SIZE_MISMATCH", "4 values"},
-		"wide":            {func() (*Metric, error) { return NewUnit(Full, 60_000) }, "TOO_MANY_COLUMNS", "diagonal"},
+		"zero weight": {func() (*Metric, error) { return NewDiagonal([]float64{1, 0}) }, "NOT_POSITIVE_DEFINITE",
+			"feature 1"},
+		"NaN weight": {func() (*Metric, error) { return NewDiagonal([]float64{math.NaN()}) },
+			"NOT_POSITIVE_DEFINITE", "feature 0"},
+		"infinite weight": {func() (*Metric, error) { return NewDiagonal([]float64{math.Inf(1)}) },
+			"NOT_POSITIVE_DEFINITE", "feature 0"},
+		"indefinite": {func() (*Metric, error) { return NewFull(2, []float64{1, 2, 2, 1}) },
+			"NOT_POSITIVE_DEFINITE", ""},
+		"infinite": {func() (*Metric, error) { return NewFull(1, []float64{math.Inf(1)}) },
+			"NOT_POSITIVE_DEFINITE", ""},
+		"asymmetric": {func() (*Metric, error) { return NewFull(2, []float64{1, 0, 0.5, 1}) },
+			"ASYMMETRIC_METRIC", "(1,0)"},
+		"short": {func() (*Metric, error) { return NewFull(2, []float64{1}) }, "SIZE_MISMATCH", "4 values"},
+		"wide":  {func() (*Metric, error) { return NewUnit(Full, 60_000) }, "TOO_MANY_COLUMNS", "diagonal"},
 	} {
 		if _, err := c.make(); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)

@@ -28,12 +28,15 @@ func TestBounds(t *testing.T) {
 	pair := func(mustLink bool, x, y float64) Link {
 		return Link{MustLink: mustLink, Weight: 1, X: []float64{x, 1}, Y: []float64{y, 1}}
 	}
-	nearMust, must, farCannot := pair(true, 0, 1), pair(true, 0, 3), pair(false, 0, 5)
+	nearMust := pair(true, 0, 1)
+	must := pair(true, 0, 3)
+	farCannot := pair(false, 0, 5)
 	weights, err := NewDiagonal([]float64{2, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	euclid, ranges := Measure{SquaredEuclidean, weights}, []float64{7, 3}
+	euclid := Measure{SquaredEuclidean, weights}
+	ranges := []float64{7, 3}
 	positive := []Link{pair(true, 1, 2), pair(false, 1, 9)}
 	kl := Measure{Distortion: KL}
 	for name, c := range map[string]struct {

@@ -94,7 +94,8 @@ func TestProposalIsAStationaryPoint(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			old, a := matrixOf(oldMetric), matrixOf(proposal.Metric)
+			old := matrixOf(oldMetric)
+			a := matrixOf(proposal.Metric)
 			if proposal.Kept+proposal.Floored > 0 || !sameSigns(old, a) {
 				continue
 			}
@@ -197,7 +198,8 @@ func TestUpdateNeverRaisesTheObjective(t *testing.T) {
 		}
 		t.Logf("%d kept, %d floored, %d halved, %d fell of 1000", kept, floored, halved, fell)
 		if fell < 150 || kept == 0 || floored == 0 {
-			t.Errorf("J fell in %d of 1000 updates with %d values kept and %d floored: these problems test little", fell, kept, floored)
+			t.Errorf("J fell in %d of 1000 updates with %d values kept and %d floored: these problems test little",
+				fell, kept, floored)
 		}
 	})
 }
@@ -231,7 +233,8 @@ func TestDegenerateDataKeepsTheMetricPositive(t *testing.T) {
 				t.Errorf("%s: the spread is %g", name, spread)
 			}
 			for feature := range c.constant {
-				if form == Diagonal && outcome.Halvings == 0 && outcome.Floored == 0 && outcome.Metric.Values()[feature] != old.Values()[feature] {
+				if form == Diagonal && outcome.Halvings == 0 && outcome.Floored == 0 &&
+					outcome.Metric.Values()[feature] != old.Values()[feature] {
 					t.Errorf("%s: the weight of feature %d changed", name, feature)
 				}
 			}
@@ -327,7 +330,8 @@ func TestUpdateChecksItsInput(t *testing.T) {
 		t.Error("a diagonal scatter was taken for a full one")
 	}
 	link := Link{Weight: 1, X: []float64{0, 0}, Y: []float64{1, 1}, Violated: true}
-	if _, err := (&Step{PenaltyKind: Bilenko2004, Scatter: make([]float64, 4), Links: []Link{link}}).Update(t.Context(), full); err == nil {
+	if _, err := (&Step{PenaltyKind: Bilenko2004, Scatter: make([]float64, 4), Links: []Link{link}}).Update(t.Context(),
+		full); err == nil {
 		t.Error("missing ranges were not noticed")
 	}
 	same := NewIdentity(2)
@@ -340,7 +344,8 @@ func TestUpdateChecksItsInput(t *testing.T) {
 func TestImproveHalvesTowardTheOldMetric(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	for _, form := range []Form{Diagonal, Full} {
-		old, proposed := randomMetric(t, rng, form, 3), randomMetric(t, rng, form, 3)
+		old := randomMetric(t, rng, form, 3)
+		proposed := randomMetric(t, rng, form, 3)
 		for halvings := range 21 {
 			calls := 0
 			m, got, _ := improve(t.Context(), old, proposed, func(*Metric) float64 {

@@ -12,7 +12,8 @@ import (
 // by Search.All. A row without neighbors has no edges.
 func Graph(n, count int, neighbors []int32) (*dataset.Graph, error) {
 	if n < 1 || count < 0 || len(neighbors) != n*count {
-		return nil, fmt.Errorf("neighbor: there are %d neighbors, want %d for each of %d rows", len(neighbors), count, n)
+		return nil, fmt.Errorf("neighbor: there are %d neighbors, want %d for each of %d rows",
+			len(neighbors), count, n)
 	}
 	neighbors = slices.Clone(neighbors)
 	neighborsOf := func(i int32) []int32 { return neighbors[int(i)*count : (int(i)+1)*count] }

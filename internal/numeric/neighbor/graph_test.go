@@ -15,7 +15,8 @@ import (
 
 func TestTheGraphIsTheMeanOfBothDirections(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, count := rapid.IntRange(1, 120).Draw(t, "n"), rapid.IntRange(1, 120).Draw(t, "count")
+		n := rapid.IntRange(1, 120).Draw(t, "n")
+		count := rapid.IntRange(1, 120).Draw(t, "count")
 		var data dataset.Dataset = drawPoints(t, n, rapid.IntRange(1, 4).Draw(t, "d"))
 		if rapid.Bool().Draw(t, "sparse") {
 			data, _ = drawSparse(t, n, 3)
@@ -84,7 +85,8 @@ func TestWhatIsRefused(t *testing.T) {
 	if _, err := search.Rows(ctx, []int32{2}, 1, 1); err == nil {
 		t.Error("a row that is not there was searched")
 	}
-	for _, other := range []dataset.Dataset{&dataset.Points{N: 1, D: 2, Values: []float64{1, 2}}, &dataset.SparsePoints{N: 1, D: 1, RowStart: []int64{0, 0}}} {
+	for _, other := range []dataset.Dataset{&dataset.Points{N: 1, D: 2, Values: []float64{1, 2}},
+		&dataset.SparsePoints{N: 1, D: 1, RowStart: []int64{0, 0}}} {
 		if _, err := search.Of(ctx, other, 1, 1); !fault.Is(err, "UNSUPPORTED_DATA") {
 			t.Errorf("%T: %v", other, err)
 		}
@@ -98,8 +100,10 @@ func TestWhatIsRefused(t *testing.T) {
 
 // Memory does not grow with the columns. A query may have columns that no row has.
 func TestFarMoreColumnsThanEntries(t *testing.T) {
-	wide := &dataset.SparsePoints{N: 3, D: math.MaxInt32, RowStart: []int64{0, 1, 2, 3}, Column: []int32{5, math.MaxInt32 - 1, 5}, Value: []float64{1, 2, 3}}
-	other := &dataset.SparsePoints{N: 2, D: math.MaxInt32, RowStart: []int64{0, 1, 2}, Column: []int32{7, math.MaxInt32 - 1}, Value: []float64{1, 1}}
+	wide := &dataset.SparsePoints{N: 3, D: math.MaxInt32, RowStart: []int64{0, 1, 2, 3},
+		Column: []int32{5, math.MaxInt32 - 1, 5}, Value: []float64{1, 2, 3}}
+	other := &dataset.SparsePoints{N: 2, D: math.MaxInt32, RowStart: []int64{0, 1, 2},
+		Column: []int32{7, math.MaxInt32 - 1}, Value: []float64{1, 1}}
 	search, err := NewSearch(wide)
 	if err != nil {
 		t.Fatal(err)

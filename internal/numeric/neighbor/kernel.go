@@ -63,7 +63,8 @@ func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count,
 		own := from + at
 		for j, v := range values[at*n : (at+1)*n] {
 			// Half of the squared distance stays in the range of float64 where the whole might not.
-			if distance := (s.diagonal[own]/2 + s.diagonal[j]/2) - v; j != own && distance <= l.limit() { // exact, fused or not
+			// exact, fused or not
+			if distance := (s.diagonal[own]/2 + s.diagonal[j]/2) - v; j != own && distance <= l.limit() {
 				l.add(distance, int32(j))
 			}
 		}
@@ -74,5 +75,6 @@ func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count,
 }
 
 func (s *kernelSearch) ofQueries(context.Context, []int32, dataset.Dataset, int, int) error {
-	return fault.Invalid("UNSUPPORTED_DATA", "new rows cannot be compared with a kernel matrix; neighbors of new rows need points")
+	return fault.Invalid("UNSUPPORTED_DATA",
+		"new rows cannot be compared with a kernel matrix; neighbors of new rows need points")
 }

@@ -24,7 +24,8 @@ func (l *nearest) limit() float64 {
 // add inserts a row if it is among the nearest.
 func (l *nearest) add(distance float64, row int32) {
 	if len(l.rows) < l.count {
-		l.distances, l.rows = append(l.distances, 0), append(l.rows, 0)
+		l.distances = append(l.distances, 0)
+		l.rows = append(l.rows, 0)
 	} else if last := l.count - 1; distance > l.distances[last] || distance == l.distances[last] && row > l.rows[last] {
 		return
 	}

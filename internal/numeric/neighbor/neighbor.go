@@ -53,7 +53,8 @@ func NewSearch(data dataset.Dataset) (*Search, error) {
 	case *dataset.Kernel:
 		return NewKernelSearch(KernelDiagonal(data), kernel.GivenRows(data)), nil
 	}
-	return nil, fault.Invalid("UNSUPPORTED_DATA", "neighbors are found among points or in a kernel matrix; a %s has edges instead", data.Kind())
+	return nil, fault.Invalid("UNSUPPORTED_DATA",
+		"neighbors are found among points or in a kernel matrix; a %s has edges instead", data.Kind())
 }
 
 // Rows returns the nearest neighbors of the given rows, nearest first: Count(n, count) for each row, one row after the

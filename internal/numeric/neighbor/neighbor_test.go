@@ -96,14 +96,18 @@ func drawPoints(t *rapid.T, n, d int) *dataset.Points {
 func TestNeighborsOfPointsAreTheNaiveOnes(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
-		n, d := rapid.IntRange(1, 400).Draw(t, "n"), rapid.SampledFrom([]int{1, 2, 3, 8, 17, 63, 64, 65, 200}).Draw(t, "d")
-		count, threads := rapid.IntRange(1, 20).Draw(t, "count"), rapid.IntRange(1, 3).Draw(t, "threads")
+		n := rapid.IntRange(1, 400).Draw(t, "n")
+		d := rapid.SampledFrom([]int{1, 2, 3, 8, 17, 63, 64, 65, 200}).Draw(t, "d")
+		count := rapid.IntRange(1, 20).Draw(t, "count")
+		threads := rapid.IntRange(1, 3).Draw(t, "threads")
 		data := drawPoints(t, n, d)
 		search := newPointSearch(data)
 		all := Count(n, count)
 		var want []int32
 		for i := range n {
-			want = append(want, naive(n, all, int32(i), func(j int) float64 { return squared(data.Row(i), data.Row(j)) })...)
+			want = append(want, naive(n, all, int32(i), func(j int) float64 {
+				return squared(data.Row(i), data.Row(j))
+			})...)
 		}
 		for _, routines := range availableRoutines() {
 			search.routines = routines
@@ -147,7 +151,8 @@ func ok(t rapid.TB) func(v []int32, err error) []int32 {
 func TestNeighborsInAKernelMatrix(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
-		n, count := rapid.IntRange(1, 60).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "count")
+		n := rapid.IntRange(1, 60).Draw(t, "n")
+		count := rapid.IntRange(1, 12).Draw(t, "count")
 		values := slices.Clone(drawPoints(t, n, n).Values) // any symmetric matrix, also with entries near the largest
 		for i := range n {
 			for j := range i {
@@ -181,7 +186,9 @@ func TestNeighborsInAKernelMatrix(t *testing.T) {
 func TestNeighborsOfSparsePoints(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
-		n, d, count := rapid.IntRange(1, 80).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "d"), rapid.IntRange(1, 12).Draw(t, "count")
+		n := rapid.IntRange(1, 80).Draw(t, "n")
+		d := rapid.IntRange(1, 12).Draw(t, "d")
+		count := rapid.IntRange(1, 12).Draw(t, "count")
 		data, dense := drawSparse(t, n, d)
 		cosine := func(x, y []float64) float64 {
 			sum := 0.0
@@ -220,7 +227,9 @@ func TestNeighborsOfSparsePoints(t *testing.T) {
 // drawSparse draws sparse points, and gives their rows of length 1.
 func drawSparse(t *rapid.T, n, d int) (*dataset.SparsePoints, [][]float64) {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-	starts, columns, values := []int64{0}, []int32{}, []float64{}
+	starts := []int64{0}
+	columns := []int32{}
+	values := []float64{}
 	dense := make([][]float64, n)
 	for i := range n {
 		scale := math.Ldexp(1, random.IntN(1800)-900)
@@ -229,7 +238,8 @@ func drawSparse(t *rapid.T, n, d int) (*dataset.SparsePoints, [][]float64) {
 		for f := range row {
 			if random.IntN(3) == 0 {
 				row[f] = float64(random.IntN(9) - 2)
-				columns, values = append(columns, int32(f)), append(values, row[f]*scale)
+				columns = append(columns, int32(f))
+				values = append(values, row[f]*scale)
 			}
 		}
 		largest := 0.0

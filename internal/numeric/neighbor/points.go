@@ -27,12 +27,14 @@ type pointSearch struct {
 
 // newPointSearch grows the tree and copies the rows in its order, padded to whole groups. It keeps data.
 func newPointSearch(data *dataset.Points) *pointSearch {
-	s := &pointSearch{data: data, order: choose.All[int32](data.N), place: make([]int32, data.N), routines: detectRoutines()}
+	s := &pointSearch{data: data, order: choose.All[int32](data.N), place: make([]int32, data.N),
+		routines: detectRoutines()}
 	s.tree = growTree(data, s.order)
 	s.packed = make([]float64, s.tree.groups*groupRows*data.D)
 	for at, i := range s.order {
 		s.place[i] = int32(at)
-		group, lane := s.group(at/groupRows), at%groupRows
+		group := s.group(at / groupRows)
+		lane := at % groupRows
 		for f, v := range data.Row(int(i)) {
 			group[f*groupRows+lane] = v
 		}
@@ -50,24 +52,31 @@ func (s *pointSearch) ofRows(ctx context.Context, out, rows []int32, count, thre
 	// Process rows that are near each other together.
 	turns := choose.All[int32](len(rows))
 	slices.SortFunc(turns, func(a, b int32) int { return int(s.place[rows[a]]) - int(s.place[rows[b]]) })
-	return s.each(ctx, out, turns, count, threads, func(at int32) ([]float64, int32) { return s.data.Row(int(rows[at])), rows[at] })
+	return s.each(ctx, out, turns, count, threads, func(at int32) ([]float64, int32) {
+		return s.data.Row(int(rows[at])), rows[at]
+	})
 }
 
 func (s *pointSearch) ofQueries(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error {
 	others, dense := queries.(*dataset.Points)
 	if !dense || others.D != s.data.D {
-		return fault.Invalid("UNSUPPORTED_DATA", "neighbors among points of %d columns are found for points of the same kind and columns", s.data.D)
+		return fault.Invalid("UNSUPPORTED_DATA",
+			"neighbors among points of %d columns are found for points of the same kind and columns", s.data.D)
 	}
-	return s.each(ctx, out, choose.All[int32](others.N), count, threads, func(at int32) ([]float64, int32) { return others.Row(int(at)), None })
+	return s.each(ctx, out, choose.All[int32](others.N), count, threads, func(at int32) ([]float64, int32) {
+		return others.Row(int(at)), None
+	})
 }
 
 // each finds the neighbors of queries in the order of turns. query returns the values of a query and its row number in
 // the data set, or None if it is not one of its rows.
-func (s *pointSearch) each(ctx context.Context, out, turns []int32, count, threads int, query func(at int32) ([]float64, int32)) error {
+func (s *pointSearch) each(ctx context.Context, out, turns []int32, count, threads int,
+	query func(at int32) ([]float64, int32)) error {
 	pieces := (len(turns) + blockQueries - 1) / blockQueries
 	blocks := parallel.Workspaces[block]{New: func() *block { return newBlock(s) }}
 	return parallel.Run(ctx, threads, pieces, func(piece int) error {
-		b, some := blocks.Borrow(), turns[piece*blockQueries:min((piece+1)*blockQueries, len(turns))]
+		b := blocks.Borrow()
+		some := turns[piece*blockQueries : min((piece+1)*blockQueries, len(turns))]
 		b.reset(count)
 		for _, at := range some {
 			b.addQuery(query(at))

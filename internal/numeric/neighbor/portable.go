@@ -8,7 +8,8 @@ type routines struct {
 	// distances adds the squared differences of some features to the distances of a batch of queries from a group of
 	// rows, sums[q*groupRows+r]; they start from 0 if first is set. Bit r of hits[q] is set if the sum is within the
 	// query's limit.
-	distances func(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64, limits *[batchQueries]float64, first bool)
+	distances func(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64,
+		limits *[batchQueries]float64, first bool)
 	// gaps bounds the squared distances of the rows in a box from the queries of each batch of a block: sums[b] is at
 	// most any of them. Distances are computed with x - y in place of the gap between the boxes, and over all features.
 	// Rounding preserves order, so each difference, square and sum here is at most the corresponding one there, after
@@ -41,7 +42,8 @@ func gapsPortable(sums *[blockBatches]float64, batches *boxes, from box) {
 
 // distancesPortable adds squared differences to sums, and sets the bits of hits for the rows within each query's
 // limit.
-func distancesPortable(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64, limits *[batchQueries]float64, first bool) {
+func distancesPortable(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64,
+	limits *[batchQueries]float64, first bool) {
 	if first {
 		clear(sums[:])
 	}

@@ -13,7 +13,8 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 	for _, other := range availableRoutines()[1:] {
 		t.Run(other.name, func(t *testing.T) {
 			for range 500 {
-				offset, features := random.IntN(4), 1+random.IntN(100)
+				offset := random.IntN(4)
+				features := 1 + random.IntN(100)
 				floats := func(count int) []float64 {
 					v := make([]float64, count+offset)
 					for at := range v {
@@ -24,7 +25,8 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 					}
 					return v[offset:]
 				}
-				rows, queries := floats(features*groupRows), floats(features*batchQueries)
+				rows := floats(features * groupRows)
+				queries := floats(features * batchQueries)
 				var want, got [batchQueries * groupRows]float64
 				var wantHits, gotHits [batchQueries]uint16
 				var limits [batchQueries]float64
@@ -71,7 +73,10 @@ func TestGaps(t *testing.T) {
 			}
 			return values
 		}
-		of, from, batchRows, rows := newBoxes(len(features)), box{row(), row()}, [blockBatches][][]float64{}, [][]float64{row(), row()}
+		of := newBoxes(len(features))
+		from := box{row(), row()}
+		batchRows := [blockBatches][][]float64{}
+		rows := [][]float64{row(), row()}
 		of.empty()
 		from.empty()
 		for _, values := range rows {

@@ -13,9 +13,10 @@ import (
 // sparseSearch finds neighbors among sparse points by cosine. A row is multiplied with all others at once, column by
 // column: for each of its columns, with the rows that have an entry there. So every product is summed in column order.
 type sparseSearch struct {
-	rows    *dataset.SparsePoints // scaled to length 1
-	columns []int32               // the columns that have entries, ascending: there may be far more columns than entries
-	starts  []int64               // per such column: where its holders begin; then the number of holders
+	rows *dataset.SparsePoints // scaled to length 1
+	// the columns that have entries, ascending: there may be far more columns than entries
+	columns []int32
+	starts  []int64 // per such column: where its holders begin; then the number of holders
 	holders []int32
 	values  []float64
 }
@@ -32,7 +33,8 @@ func newSparseSearch(data *dataset.SparsePoints) *sparseSearch {
 			s.starts = append(s.starts, int64(at))
 		}
 	}
-	s.columns, s.starts = slices.Compact(columns), append(s.starts, int64(len(columns)))
+	s.columns = slices.Compact(columns)
+	s.starts = append(s.starts, int64(len(columns)))
 	next := slices.Clone(s.starts)
 	for i := range unit.N {
 		columns, values := unit.Row(i)
@@ -80,7 +82,8 @@ func (s *sparseSearch) ofRows(ctx context.Context, out, rows []int32, count, thr
 func (s *sparseSearch) ofQueries(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error {
 	others, sparse := queries.(*dataset.SparsePoints)
 	if !sparse || others.D != s.rows.D {
-		return fault.Invalid("UNSUPPORTED_DATA", "neighbors among sparse points of %d columns are found for points of the same kind and columns", s.rows.D)
+		return fault.Invalid("UNSUPPORTED_DATA",
+			"neighbors among sparse points of %d columns are found for points of the same kind and columns", s.rows.D)
 	}
 	unit := unitRows(others)
 	return s.each(ctx, out, others.N, count, threads, func(at int) ([]int32, []float64, int32) {
@@ -97,8 +100,11 @@ type sparseWorkspace struct {
 
 // each finds the neighbors of queries. query returns the columns and values of a query, scaled to length 1, and its row
 // number in the data set, or None if it is not one of its rows.
-func (s *sparseSearch) each(ctx context.Context, out []int32, queries, count, threads int, query func(at int) ([]int32, []float64, int32)) error {
-	workspaces := parallel.Workspaces[sparseWorkspace]{New: func() *sparseWorkspace { return &sparseWorkspace{cosines: make([]float64, s.rows.N)} }}
+func (s *sparseSearch) each(ctx context.Context, out []int32, queries, count, threads int,
+	query func(at int) ([]int32, []float64, int32)) error {
+	workspaces := parallel.Workspaces[sparseWorkspace]{New: func() *sparseWorkspace {
+		return &sparseWorkspace{cosines: make([]float64, s.rows.N)}
+	}}
 	return parallel.Run(ctx, threads, queries, func(at int) error {
 		w := workspaces.Borrow()
 		columns, values, own := query(at)

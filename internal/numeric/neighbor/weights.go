@@ -17,7 +17,8 @@ type Weights uint8
 const (
 	WeightsDefault Weights = iota // Unweighted
 	Unweighted                    // 1 if both are neighbors of each other, 1/2 if only one is
-	Gaussian                      // exp(-d_ij²/(s_i s_j)), where s is the distance of a row to the last of its neighbors
+	// exp(-d_ij²/(s_i s_j)), where s is the distance of a row to the last of its neighbors
+	Gaussian
 )
 
 // String returns the name of the weights in the catalog, or "" for WeightsDefault.
@@ -31,7 +32,8 @@ const minWeight = 1e-6
 //
 // The weight depends on the distance of two rows relative to how far each is from its own neighbors (Zelnik-Manor and
 // Perona 2004), so that sparse regions are connected as well as dense ones.
-func Weigh(ctx context.Context, g *dataset.Graph, data dataset.Dataset, count int, neighbors []int32, threads int) error {
+func Weigh(ctx context.Context, g *dataset.Graph, data dataset.Dataset, count int, neighbors []int32,
+	threads int) error {
 	const rowsAtOnce = 1024
 	weights := newGaussians(data, count, neighbors)
 	return parallel.Run(ctx, max(1, threads), (g.N+rowsAtOnce-1)/rowsAtOnce, func(piece int) error {
@@ -67,7 +69,9 @@ func newGaussians(data dataset.Dataset, count int, neighbors []int32) *gaussians
 // weight returns exp(-d²/(s_i s_j)). A row whose scale is 0, because all its neighbors equal it, uses that of the
 // other.
 func (g *gaussians) weight(i, j int32) float64 {
-	distance, a, b := math.Sqrt(g.squared(i, j)), g.scales[i], g.scales[j]
+	distance := math.Sqrt(g.squared(i, j))
+	a := g.scales[i]
+	b := g.scales[j]
 	if a == 0 {
 		a = b
 	}
@@ -95,7 +99,8 @@ func squaredDistances(data dataset.Dataset) func(i, j int32) float64 {
 		}
 	case *dataset.Points:
 		return func(i, j int32) float64 {
-			sum, y := 0.0, data.Row(int(j))
+			sum := 0.0
+			y := data.Row(int(j))
 			for f, x := range data.Row(int(i)) {
 				sum = math.FMA(x-y[f], x-y[f], sum)
 			}

@@ -123,7 +123,8 @@ func TestWeightsEqualTheirFormula(t *testing.T) {
 		if err := Weigh(context.Background(), graph, data, count, nearest, 1); err != nil {
 			t.Fatal(err)
 		}
-		if err := Weigh(context.Background(), &again, data, count, nearest, 3); err != nil || !slices.Equal(again.Weight, graph.Weight) {
+		if err := Weigh(context.Background(), &again, data, count, nearest, 3); err != nil ||
+			!slices.Equal(again.Weight, graph.Weight) {
 			t.Fatalf("three threads: %v, %v; want %v", again.Weight, err, graph.Weight)
 		}
 		distances := distancesOf(data)
@@ -136,7 +137,8 @@ func TestWeightsEqualTheirFormula(t *testing.T) {
 				}
 				back, backWeights := graph.Row(int(j))
 				if mirrored, _ := slices.BinarySearch(back, int32(i)); backWeights[mirrored] != weights[at] {
-					t.Fatalf("the edge %d-%d weighs %v, and %v from its other end", i, j, weights[at], backWeights[mirrored])
+					t.Fatalf("the edge %d-%d weighs %v, and %v from its other end", i, j, weights[at],
+						backWeights[mirrored])
 				}
 			}
 		}

@@ -24,7 +24,8 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, queries 
 		w.assignments = w.assignments[:0]
 		for i, q := range queries {
 			w.assignments = append(w.assignments, assignment{
-				tile: t, terms: s.terms[i], labels: s.labelsOf(t, q.Lane), first: s.firstCluster(q.Lane), skip: t.pointsOf(q.Points),
+				tile: t, terms: s.terms[i], labels: s.labelsOf(t, q.Lane), first: s.firstCluster(q.Lane),
+				skip: t.pointsOf(q.Points),
 			})
 		}
 		if t.packed != nil {
@@ -81,7 +82,8 @@ func (w *workspace) scoreGroup(routines *routines, group []float64, terms *terms
 		bias := terms.starts[p*blockClusters:][:blockClusters]
 		for from := 0; from < width; from += featuresPerCall {
 			to := min(from+featuresPerCall, width)
-			routines.scoreBlock(scores, group[from*groupRows:to*groupRows], weights[from*blockClusters:to*blockClusters], bias)
+			routines.scoreBlock(scores, group[from*groupRows:to*groupRows],
+				weights[from*blockClusters:to*blockClusters], bias)
 			bias = nil
 		}
 	}

@@ -53,11 +53,14 @@ func BenchmarkIteration(b *testing.B) {
 		{"cosine", Unit, metric.Cosine},
 		{"kl", Probability, metric.KL},
 	} {
-		b.Run("sparse 20000x60000 k=20 "+c.name, func(b *testing.B) { iterate(b, p, c.preparation, c.distortion, 20, threads) })
+		b.Run("sparse 20000x60000 k=20 "+c.name, func(b *testing.B) {
+			iterate(b, p, c.preparation, c.distortion, 20, threads)
+		})
 	}
 }
 
-func iterate(b *testing.B, data dataset.Dataset, preparation Preparation, distortion metric.Distortion, k, threads int) {
+func iterate(b *testing.B, data dataset.Dataset, preparation Preparation, distortion metric.Distortion,
+	k, threads int) {
 	spec, err := NewRowSpec(data, preparation)
 	if err != nil {
 		b.Fatal(err)
@@ -66,11 +69,13 @@ func iterate(b *testing.B, data dataset.Dataset, preparation Preparation, distor
 	if err != nil {
 		b.Fatal(err)
 	}
-	shard, tiles := NewShard(source, threads), partition.AllTiles(spec.Rows)
+	shard := NewShard(source, threads)
+	tiles := partition.AllTiles(spec.Rows)
 	if err := shard.Build(b.Context(), tiles); err != nil {
 		b.Fatal(err)
 	}
-	labels, counts := make([]int32, spec.Rows), make([]int, k)
+	labels := make([]int32, spec.Rows)
+	counts := make([]int, k)
 	for i := range labels {
 		labels[i] = int32(i % k)
 		counts[i%k]++

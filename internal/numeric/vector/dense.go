@@ -57,7 +57,8 @@ func (t *tile) addMovesDense(sums []float64, moves []labeling.Move, first int32)
 // distancesDense computes the distances of some points of a tile to all clusters, point after point. It packs groupRows
 // points into a group of their own, as many features at a time as fit into w.unpacked.
 func (s *Shard) distancesDense(dst []float64, t *tile, points []int32, terms *terms, w *workspace) {
-	columns, most := s.source.spec.Columns, max(1, unpackedRows*t.width/groupRows)
+	columns := s.source.spec.Columns
+	most := max(1, unpackedRows*t.width/groupRows)
 	for some := range slices.Chunk(points, groupRows) {
 		w.scores = parallel.Resized(w.scores, terms.distanceBlocks()*distanceClusters*groupRows)
 		clear(w.scores)
@@ -91,6 +92,7 @@ func (s *Shard) addDistances(distances, rows []float64, from, features int, term
 			place := min(block*distanceClusters+c, len(terms.present)-1)
 			at[c] = int(terms.present[place])*d + from
 		}
-		s.source.routines.distanceBlock(distances[block*distanceClusters*groupRows:], rows, &at, terms.model.Centroids, terms.featureWeights[from:][:features])
+		s.source.routines.distanceBlock(distances[block*distanceClusters*groupRows:], rows, &at, terms.model.Centroids,
+			terms.featureWeights[from:][:features])
 	}
 }

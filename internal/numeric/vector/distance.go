@@ -71,7 +71,8 @@ func (t *terms) sparseDistance(c int, x *row, mu []float64) float64 {
 
 // fullDistance returns (x - mu)'A(x - mu), with each row of A in column order.
 func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
-	difference, d := w.differenceTo(mu, x), len(mu)
+	difference := w.differenceTo(mu, x)
+	d := len(mu)
 	sum := 0.0
 	for i, v := range difference {
 		sum += float64(v * elementary.Dot(t.model.Metric[i*d:][:d], difference))
@@ -81,7 +82,8 @@ func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
 
 // differenceTo returns x - mu in w.difference. x must not have a background.
 func (w *workspace) differenceTo(mu []float64, x *row) []float64 {
-	w.expanded, w.difference = parallel.Resized(w.expanded, len(mu)), parallel.Resized(w.difference, len(mu))
+	w.expanded = parallel.Resized(w.expanded, len(mu))
+	w.difference = parallel.Resized(w.difference, len(mu))
 	for f, v := range x.expanded(w.expanded) {
 		w.difference[f] = v - mu[f]
 	}
@@ -138,7 +140,8 @@ func (s *Shard) Distances(ctx context.Context, numbers []int, queries []Query) (
 
 // Farthest returns, for every query, the point that is farthest from its own centroid. Ties go to the lowest point. It
 // ignores clusters of a single point and the query's Points.
-func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, queries []Query) ([]labeling.Candidate, error) {
+func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64,
+	queries []Query) ([]labeling.Candidate, error) {
 	tiles, err := s.prepare(ctx, numbers, step, queries, false)
 	if err != nil {
 		return nil, err

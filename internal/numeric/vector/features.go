@@ -34,7 +34,8 @@ func (s *Source) fillFeatures(t *tile, features *kernel.Features, shift int) err
 
 // eachFeatureRow is EachRow if rows are features.
 func (s *Source) eachFeatureRow(rows partition.Range, visit func(row []float64)) error {
-	row, some := make([]float64, s.spec.Columns), make([]float64, s.spec.Columns*kernel.FeatureRows)
+	row := make([]float64, s.spec.Columns)
+	some := make([]float64, s.spec.Columns*kernel.FeatureRows)
 	for from := rows.From; from < rows.To; from += kernel.FeatureRows {
 		to := min(from+kernel.FeatureRows, rows.To)
 		if err := s.features.Compute(some, partition.Range{From: from, To: to}); err != nil {

@@ -20,7 +20,8 @@ func TestTilesOfFeatures(t *testing.T) {
 		points.Values[at] = rng.NormFloat64()
 	}
 	spec := &kernel.FeatureSpec{
-		Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 1.5, Rows: n, Columns: d, Grid: -40}, Landmarks: []int32{1, 4, 100, 101, 300, 555, 600, 899}, Rank: rank,
+		Matrix:    kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 1.5, Rows: n, Columns: d, Grid: -40},
+		Landmarks: []int32{1, 4, 100, 101, 300, 555, 600, 899}, Rank: rank,
 	}
 	for range len(spec.Landmarks) * rank {
 		spec.Projection = append(spec.Projection, rng.NormFloat64())
@@ -34,7 +35,8 @@ func TestTilesOfFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exact, row := make([]float64, rank*kernel.FeatureRows), make([]float64, rank)
+	exact := make([]float64, rank*kernel.FeatureRows)
+	row := make([]float64, rank)
 	for number := range partition.TileCount(n) {
 		tile, err := source.buildTile(context.Background(), number)
 		if err != nil {
@@ -53,7 +55,8 @@ func TestTilesOfFeatures(t *testing.T) {
 			for f, v := range read.row(r).values {
 				unit := math.Ldexp(1, int(rows.Grids[f]))
 				if v != row[f] || math.Abs(v-exact[f*kernel.FeatureRows]) > unit/2 || v != math.Round(v/unit)*unit {
-					t.Fatalf("feature %d of row %d is %v, %v alone, %v before rounding to %v", f, i, v, row[f], exact[f*kernel.FeatureRows], unit)
+					t.Fatalf("feature %d of row %d is %v, %v alone, %v before rounding to %v", f, i, v, row[f],
+						exact[f*kernel.FeatureRows], unit)
 				}
 			}
 		}

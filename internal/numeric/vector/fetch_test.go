@@ -31,7 +31,8 @@ func someSparse(points *dataset.SparsePoints) RowFetcher {
 		for at := range starts {
 			starts[at] -= from
 		}
-		return dataset.NewSparsePoints(rows.Len(), points.D, starts, slices.Clone(points.Column[from:to]), slices.Clone(points.Value[from:to]))
+		return dataset.NewSparsePoints(rows.Len(), points.D, starts, slices.Clone(points.Column[from:to]),
+			slices.Clone(points.Value[from:to]))
 	}
 }
 
@@ -40,7 +41,8 @@ func someSparse(points *dataset.SparsePoints) RowFetcher {
 func TestFetchedSparseRowsHaveTheSameBits(t *testing.T) {
 	rapid.Check(t, func(draw *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(draw, "seed"), 1))
-		n, d := rapid.IntRange(1, 700).Draw(draw, "n"), rapid.IntRange(1, 9).Draw(draw, "d")
+		n := rapid.IntRange(1, 700).Draw(draw, "n")
+		d := rapid.IntRange(1, 9).Draw(draw, "d")
 		values := make([]float64, n*d)
 		for at := range values {
 			if at%d == 0 || random.IntN(3) == 0 {
@@ -48,7 +50,8 @@ func TestFetchedSparseRowsHaveTheSameBits(t *testing.T) {
 			}
 		}
 		points := sparsePoints(t, n, d, values)
-		spec, err := NewRowSpec(points, rapid.SampledFrom([]Preparation{Plain, Unit, Probability, NonNegative}).Draw(draw, "preparation"))
+		spec, err := NewRowSpec(points, rapid.SampledFrom([]Preparation{Plain, Unit, Probability, NonNegative}).Draw(
+			draw, "preparation"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,11 +72,13 @@ func TestFetchedSparseRowsHaveTheSameBits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(want.starts, got.starts) || !slices.Equal(want.columns, got.columns) || !equalBits(want.values, got.values) || !equalBits(want.backgrounds, got.backgrounds) {
+			if !slices.Equal(want.starts, got.starts) || !slices.Equal(want.columns, got.columns) ||
+				!equalBits(want.values, got.values) || !equalBits(want.backgrounds, got.backgrounds) {
 				t.Fatalf("tile %d differs", number)
 			}
 			entries := int64(len(got.values))
-			if planned := SparseTileBytes(got.rows.Len(), entries, spec.HasBackground()) + ColumnBytes(entries); planned != got.bytes() {
+			if planned := SparseTileBytes(got.rows.Len(), entries, spec.HasBackground()) +
+				ColumnBytes(entries); planned != got.bytes() {
 				t.Fatalf("tile %d takes %d bytes, planned are %d", number, got.bytes(), planned)
 			}
 		}
@@ -88,7 +93,8 @@ func equalBits(a, b []float64) bool {
 func TestFetchedRowsHaveTheSameBits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		n, d := rapid.IntRange(1, 700).Draw(t, "n"), rapid.IntRange(1, 9).Draw(t, "d")
+		n := rapid.IntRange(1, 700).Draw(t, "n")
+		d := rapid.IntRange(1, 9).Draw(t, "d")
 		points := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}
 		for at := range points.Values {
 			points.Values[at] = random.Float64() + 0.01
@@ -97,7 +103,8 @@ func TestFetchedRowsHaveTheSameBits(t *testing.T) {
 		if rapid.Bool().Draw(t, "features") {
 			spec = randomFeatures(t, random, points)
 		} else {
-			preparation := rapid.SampledFrom([]Preparation{Plain, Unit, Probability, NonNegative}).Draw(t, "preparation")
+			preparation := rapid.SampledFrom([]Preparation{Plain, Unit, Probability, NonNegative}).Draw(t,
+				"preparation")
 			made, err := NewRowSpec(points, preparation)
 			if err != nil {
 				t.Fatal(err)
@@ -192,14 +199,16 @@ func TestFetchedRowsThatAreWrong(t *testing.T) {
 			t.Errorf("%s make a tile", name)
 		}
 	}
-	features := &RowSpec{Rows: 200, Columns: 1, Grids: []int32{-20}, Features: &kernel.FeatureSpec{Matrix: kernel.MatrixSpec{Rows: 200, Columns: 2}, Rank: 1}}
+	features := &RowSpec{Rows: 200, Columns: 1, Grids: []int32{-20},
+		Features: &kernel.FeatureSpec{Matrix: kernel.MatrixSpec{Rows: 200, Columns: 2}, Rank: 1}}
 	if _, err := NewFetchingSource(features, false, some(points)); err == nil {
 		t.Error("features without landmarks are taken")
 	}
 	if _, err := NewFetchingSource(&RowSpec{Rows: 200, Columns: 2}, false, some(points)); err == nil {
 		t.Error("a spec without grids is taken")
 	}
-	if _, err := NewFetchingSource(&RowSpec{Rows: 200, Columns: 2, Grids: spec.Grids, Mean: []float64{1, 1}}, true, some(points)); err == nil {
+	if _, err := NewFetchingSource(&RowSpec{Rows: 200, Columns: 2, Grids: spec.Grids, Mean: []float64{1, 1}}, true,
+		some(points)); err == nil {
 		t.Error("sparse points with a mean are taken")
 	}
 }

@@ -57,11 +57,14 @@ func densePoints(t testing.TB, n, d int, values []float64) *dataset.Points {
 // sparsePoints is the same table in compressed rows.
 func sparsePoints(t testing.TB, n, d int, values []float64) *dataset.SparsePoints {
 	t.Helper()
-	starts, columns, stored := []int64{0}, []int32{}, []float64{}
+	starts := []int64{0}
+	columns := []int32{}
+	stored := []float64{}
 	for i := range n {
 		for f, v := range values[i*d : (i+1)*d] {
 			if v != 0 {
-				columns, stored = append(columns, int32(f)), append(stored, v)
+				columns = append(columns, int32(f))
+				stored = append(stored, v)
 			}
 		}
 		starts = append(starts, int64(len(columns)))
@@ -155,7 +158,8 @@ func randomMetric(rng *rand.Rand, form metric.Form, d int) []float64 {
 		}
 		return a
 	case metric.Full:
-		b, a := make([]float64, d*d), make([]float64, d*d)
+		b := make([]float64, d*d)
+		a := make([]float64, d*d)
 		for at := range b {
 			b[at] = rng.NormFloat64()
 		}
@@ -182,9 +186,11 @@ func randomLabels(rng *rand.Rand, n, k int) []int32 {
 }
 
 // randomModel draws centroids that are rows, or means of a few rows; sometimes a cluster is absent.
-func randomModel(rng *rand.Rand, spec *RowSpec, rows [][]float64, distortion metric.Distortion, form metric.Form, k int) *Model {
+func randomModel(rng *rand.Rand, spec *RowSpec, rows [][]float64, distortion metric.Distortion, form metric.Form,
+	k int) *Model {
 	d := spec.Columns
-	m := &Model{Distortion: distortion, Clusters: k, Centroids: make([]float64, k*d), Metric: randomMetric(rng, form, d)}
+	m := &Model{Distortion: distortion, Clusters: k, Centroids: make([]float64, k*d),
+		Metric: randomMetric(rng, form, d)}
 	for c := range k {
 		mu := m.Centroids[c*d:][:d]
 		some := 1 + rng.IntN(3)
@@ -294,8 +300,11 @@ func performAll(t testing.TB, jobs []*job, shards []*Shard, tiles [][]int) []out
 			t.Fatal(err)
 		}
 	}
-	ctx, k, n := context.Background(), jobs[0].k, len(jobs[0].labels)
-	outcomes, none := make([]outcome, len(jobs)), []int32(nil)
+	ctx := context.Background()
+	k := jobs[0].k
+	n := len(jobs[0].labels)
+	outcomes := make([]outcome, len(jobs))
+	none := []int32(nil)
 	var queries, totals, points []Query
 	var toLabels, moves []labeling.Move
 	for lane, j := range jobs {
@@ -410,7 +419,8 @@ func sumsOf(t testing.TB, s *Shard, tiles []int, step uint64, k int, labels []in
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums, moves := make([]float64, k*s.source.spec.Width()), movesTo(labels)
+	sums := make([]float64, k*s.source.spec.Width())
+	moves := movesTo(labels)
 	changes, err := s.Update(context.Background(), tiles, step-1, moves)
 	if err != nil {
 		t.Fatal(err)

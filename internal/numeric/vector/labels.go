@@ -27,7 +27,8 @@ func (s *Shard) Load(step uint64, clusters int, labels []int32) error {
 func (s *Shard) LoadTiles(numbers []int, step uint64, clusters int, labels []int32) error {
 	n := s.source.Rows()
 	if clusters < 1 || clusters > dataset.MaxRows || len(labels) < n || len(labels)%n != 0 {
-		return fmt.Errorf("vector: there are %d labels, want a multiple of %d, and %d clusters, want 1 to %d", len(labels), n, clusters, dataset.MaxRows)
+		return fmt.Errorf("vector: there are %d labels, want a multiple of %d, and %d clusters, want 1 to %d",
+			len(labels), n, clusters, dataset.MaxRows)
 	}
 	shape := labeling.Shape{Points: n, Clusters: clusters, Lanes: len(labels) / n}
 	if err := shape.CheckLabels(labels); err != nil {
@@ -75,7 +76,8 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 	for at := 1; at < len(moves); at++ {
 		before, m := moves[at-1], moves[at]
 		if lane := shape.Lane(m); lane < shape.Lane(before) || lane == shape.Lane(before) && m.Point <= before.Point {
-			return nil, fmt.Errorf("vector: a move of point %d after one of point %d; moves must ascend", m.Point, before.Point)
+			return nil, fmt.Errorf("vector: a move of point %d after one of point %d; moves must ascend", m.Point,
+				before.Point)
 		}
 	}
 	if err := s.applyMoves(numbers, step, moves); err != nil {
@@ -89,7 +91,8 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 		if at+1 < len(lanes) {
 			count = slices.IndexFunc(moves, func(m labeling.Move) bool { return shape.Lane(m) > lane })
 		}
-		if err := s.addMoves(ctx, tiles, moves[:count], s.firstCluster(lane), changes[at*size:(at+1)*size]); err != nil {
+		if err := s.addMoves(ctx, tiles, moves[:count], s.firstCluster(lane),
+			changes[at*size:(at+1)*size]); err != nil {
 			return nil, err
 		}
 		moves = moves[count:]
@@ -113,7 +116,8 @@ func (s *Shard) applyMoves(numbers []int, step uint64, moves []labeling.Move) er
 		}
 		var some []labeling.Move
 		for _, m := range moves {
-			if m.Point < 0 || int(m.Point) >= s.source.Rows() || state[partition.TileOf(s.source.Rows(), int(m.Point))] == wanted {
+			if m.Point < 0 || int(m.Point) >= s.source.Rows() ||
+				state[partition.TileOf(s.source.Rows(), int(m.Point))] == wanted {
 				some = append(some, m)
 			}
 		}
@@ -146,7 +150,8 @@ func MovedLanes(clusters int, moves []labeling.Move) []int {
 
 // addMoves adds the changes that the moves of one lane make to the sums of its clusters. All arithmetic is exact, so
 // the order does not matter.
-func (s *Shard) addMoves(ctx context.Context, tiles []*tile, moves []labeling.Move, first int32, changes []float64) error {
+func (s *Shard) addMoves(ctx context.Context, tiles []*tile, moves []labeling.Move, first int32,
+	changes []float64) error {
 	width := s.source.spec.Width()
 	var moved []*tile
 	for _, t := range tiles {

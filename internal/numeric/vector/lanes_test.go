@@ -18,14 +18,17 @@ func TestLanesAreIndependent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	for _, w := range ways {
 		for round := range 12 {
-			n, d, k := 20+rng.IntN(300), 1+rng.IntN(9), 1+rng.IntN(9)
+			n := 20 + rng.IntN(300)
+			d := 1 + rng.IntN(9)
+			k := 1 + rng.IntN(9)
 			values := table(rng, n, d, w.preparation)
 			var data dataset.Dataset = densePoints(t, n, d, values)
 			if round%3 == 2 {
 				data = sparsePoints(t, n, d, values)
 			}
 			source := newSource(t, data, w.preparation)
-			rows, all := naiveRows(n, d, values, w.preparation, source.spec.Mean), partition.AllTiles(n)
+			rows := naiveRows(n, d, values, w.preparation, source.spec.Mean)
+			all := partition.AllTiles(n)
 			jobs := make([]*job, 1+rng.IntN(5))
 			for lane := range jobs {
 				form := metric.Identity
@@ -36,7 +39,8 @@ func TestLanesAreIndependent(t *testing.T) {
 			}
 			cut := rng.IntN(len(all) + 1)
 			parts := [][]int{all[:cut], all[cut:]}
-			shards := []*Shard{built(t, source, 3, append([]int{}, parts[0]...)...), built(t, source, 1, append([]int{}, parts[1]...)...)}
+			shards := []*Shard{built(t, source, 3, append([]int{}, parts[0]...)...),
+				built(t, source, 1, append([]int{}, parts[1]...)...)}
 			got := performAll(t, jobs, shards, parts)
 			for lane, j := range jobs {
 				want := perform(t, j, []*Shard{built(t, source, 1)}, [][]int{all})
@@ -50,7 +54,8 @@ func TestLanesAreIndependent(t *testing.T) {
 func TestRememberedDistancesAreRight(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
 	const n, d, k, lanes = 150, 3, 4, 3
-	ctx, all := context.Background(), partition.AllTiles(n)
+	ctx := context.Background()
+	all := partition.AllTiles(n)
 	for _, sparse := range []bool{false, true} {
 		values := table(rng, n, d, Plain)
 		var data dataset.Dataset = densePoints(t, n, d, values)
@@ -61,7 +66,8 @@ func TestRememberedDistancesAreRight(t *testing.T) {
 		rows := naiveRows(n, d, values, Plain, source.spec.Mean)
 		var models []*Model
 		for at := range 5 {
-			models = append(models, randomModel(rng, source.spec, rows, metric.SquaredEuclidean, metric.Identity+metric.Form(at%3), k))
+			models = append(models, randomModel(rng, source.spec, rows, metric.SquaredEuclidean,
+				metric.Identity+metric.Form(at%3), k))
 		}
 		var labels []int32
 		load := func() {
@@ -76,7 +82,8 @@ func TestRememberedDistancesAreRight(t *testing.T) {
 			}
 		}
 		load()
-		s, step := built(t, source, 2), uint64(1)
+		s := built(t, source, 2)
+		step := uint64(1)
 		if err := s.Load(step, k, labels); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +91,8 @@ func TestRememberedDistancesAreRight(t *testing.T) {
 			var queries []Query
 			for lane := range lanes {
 				if rng.IntN(2) == 0 {
-					queries = append(queries, Query{Lane: lane, Model: models[rng.IntN(len(models))], Kind: Total, Counts: []int32{2, 2, 2, 2}})
+					queries = append(queries, Query{Lane: lane, Model: models[rng.IntN(len(models))], Kind: Total,
+						Counts: []int32{2, 2, 2, 2}})
 				}
 			}
 			fresh := built(t, source, 1)
@@ -103,7 +111,8 @@ func TestRememberedDistancesAreRight(t *testing.T) {
 				}
 			case event < 7:
 				want, err := fresh.Farthest(ctx, all, 1, queries)
-				if got, failed := s.Farthest(ctx, all, step, queries); err != nil || failed != nil || !slices.Equal(got, want) {
+				if got, failed := s.Farthest(ctx, all, step, queries); err != nil || failed != nil ||
+					!slices.Equal(got, want) {
 					t.Fatalf("%v instead of %v: %v, %v", got, want, err, failed)
 				}
 			case event < 10:

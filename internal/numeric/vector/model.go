@@ -50,8 +50,10 @@ func (m *Model) check(spec *RowSpec) error {
 	switch {
 	case !suits:
 		return fmt.Errorf("vector: distortion %s does not suit preparation %d", m.Distortion, spec.Preparation)
-	case m.Clusters < 1 || m.Clusters > math.MaxInt32 || len(m.Centroids)/m.Clusters != d || len(m.Centroids)%m.Clusters != 0:
-		return fmt.Errorf("vector: Centroids has %d entries, want %d for each of %d clusters", len(m.Centroids), d, m.Clusters)
+	case m.Clusters < 1 || m.Clusters > math.MaxInt32 || len(m.Centroids)/m.Clusters != d ||
+		len(m.Centroids)%m.Clusters != 0:
+		return fmt.Errorf("vector: Centroids has %d entries, want %d for each of %d clusters", len(m.Centroids),
+			d, m.Clusters)
 	case m.Absent != nil && len(m.Absent) != m.Clusters:
 		return fmt.Errorf("vector: Absent has %d entries, want %d", len(m.Absent), m.Clusters)
 	case len(m.Metric) != 0 && m.Distortion != metric.SquaredEuclidean:

@@ -9,12 +9,13 @@ import (
 
 // Nearest returns, for every query and every row of the given tiles, the distortion to the nearest centroid.
 func (s *Shard) Nearest(ctx context.Context, numbers []int, queries []Query) ([][]float64, error) {
-	return s.measureRows(ctx, numbers, queries, 1, func(dst []float64, present []int32, distances []float64, stride int) {
-		dst[0] = math.Inf(1)
-		for p := range present {
-			dst[0] = min(dst[0], distances[p*stride])
-		}
-	})
+	return s.measureRows(ctx, numbers, queries, 1,
+		func(dst []float64, present []int32, distances []float64, stride int) {
+			dst[0] = math.Inf(1)
+			for p := range present {
+				dst[0] = min(dst[0], distances[p*stride])
+			}
+		})
 }
 
 // PerNearestTwo is the number of values that NearestTwo returns per row.
@@ -24,18 +25,21 @@ const PerNearestTwo = 3
 // centroid (the lowest of equally near ones), its distortion, and that of the second nearest. A distortion is +Inf if
 // there is no such cluster.
 func (s *Shard) NearestTwo(ctx context.Context, numbers []int, queries []Query) ([][]float64, error) {
-	return s.measureRows(ctx, numbers, queries, PerNearestTwo, func(dst []float64, present []int32, distances []float64, stride int) {
-		nearest, first, second := int32(0), math.Inf(1), math.Inf(1)
-		for p, c := range present {
-			switch distance := distances[p*stride]; {
-			case distance < first:
-				nearest, first, second = c, distance, first
-			case distance < second:
-				second = distance
+	return s.measureRows(ctx, numbers, queries, PerNearestTwo,
+		func(dst []float64, present []int32, distances []float64, stride int) {
+			nearest := int32(0)
+			first := math.Inf(1)
+			second := math.Inf(1)
+			for p, c := range present {
+				switch distance := distances[p*stride]; {
+				case distance < first:
+					nearest, first, second = c, distance, first
+				case distance < second:
+					second = distance
+				}
 			}
-		}
-		dst[0], dst[1], dst[2] = float64(nearest), first, second
-	})
+			dst[0], dst[1], dst[2] = float64(nearest), first, second
+		})
 }
 
 // measureRows computes some values for every query and every row of the given tiles, from the row's distances to the

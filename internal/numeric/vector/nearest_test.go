@@ -15,7 +15,9 @@ func TestTheTwoNearestOfAllDistances(t *testing.T) {
 	ctx := t.Context()
 	for seed := range uint64(48) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		n, d, k := 1+rng.IntN(90), 1+rng.IntN(9), 1+rng.IntN(20)
+		n := 1 + rng.IntN(90)
+		d := 1 + rng.IntN(9)
+		k := 1 + rng.IntN(20)
 		distortion := []metric.Distortion{metric.SquaredEuclidean, metric.Cosine}[seed%2]
 		points := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}
 		for at := range points.Values {
@@ -33,7 +35,8 @@ func TestTheTwoNearestOfAllDistances(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, tiles := NewShard(source, 2), partition.AllTiles(n)
+		s := NewShard(source, 2)
+		tiles := partition.AllTiles(n)
 		if err := s.Build(ctx, tiles); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +63,9 @@ func TestTheTwoNearestOfAllDistances(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range n {
-			first, second, number := math.Inf(1), math.Inf(1), 0
+			first := math.Inf(1)
+			second := math.Inf(1)
+			number := 0
 			for c, v := range distances[0][i*k : (i+1)*k] {
 				if v < first {
 					first, second, number = v, first, c

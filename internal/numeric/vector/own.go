@@ -40,13 +40,16 @@ func (s *Shard) rememberModels(queries []Query) {
 }
 
 func (m *Model) equal(other *Model) bool {
-	return m.Distortion == other.Distortion && m.Clusters == other.Clusters && slices.Equal(m.Centroids, other.Centroids) &&
+	return m.Distortion == other.Distortion && m.Clusters == other.Clusters &&
+		slices.Equal(m.Centroids, other.Centroids) &&
 		slices.Equal(m.Absent, other.Absent) && slices.Equal(m.Metric, other.Metric)
 }
 
 func (m *Model) copyFrom(other *Model) {
 	m.Distortion, m.Clusters = other.Distortion, other.Clusters
-	m.Centroids, m.Absent, m.Metric = append(m.Centroids[:0], other.Centroids...), append(m.Absent[:0], other.Absent...), append(m.Metric[:0], other.Metric...)
+	m.Centroids = append(m.Centroids[:0], other.Centroids...)
+	m.Absent = append(m.Absent[:0], other.Absent...)
+	m.Metric = append(m.Metric[:0], other.Metric...)
 }
 
 // forgetAll drops the cached distances of all rows, after all labels have changed.
@@ -62,7 +65,9 @@ func (s *Shard) forgetAll() {
 
 // forget drops the cached distances of the rows that moved.
 func (s *Shard) forget(moves []labeling.Move) {
-	shape, number, t := s.shape(), -1, (*tile)(nil)
+	shape := s.shape()
+	number := -1
+	t := (*tile)(nil)
 	for _, m := range moves {
 		if next := partition.TileOf(shape.Points, int(m.Point)); next != number {
 			number, t = next, s.tiles[next]
@@ -98,7 +103,8 @@ func (s *Shard) addOwnDistances(t *tile, lane int, terms *terms, w *workspace) (
 	own, labels, first := &t.own[lane], s.labelsOf(t, lane), s.firstCluster(lane)
 	version := s.remembered[lane].version
 	fresh := own.version != version
-	own.version, own.values = version, parallel.Resized(own.values, len(labels))
+	own.version = version
+	own.values = parallel.Resized(own.values, len(labels))
 	for from := 0; from < len(labels); from += groupRows {
 		values := own.values[from:min(from+groupRows, len(labels))]
 		if fresh || anyNaN(values) {
@@ -114,11 +120,13 @@ func (s *Shard) addOwnDistances(t *tile, lane int, terms *terms, w *workspace) (
 }
 
 // computeOwn computes the distances of a group's rows, starting at row from: only unknown ones, unless all is set.
-func (s *Shard) computeOwn(values []float64, from int, all bool, t *tile, labels []int32, first int32, terms *terms, w *workspace) {
+func (s *Shard) computeOwn(values []float64, from int, all bool, t *tile, labels []int32, first int32, terms *terms,
+	w *workspace) {
 	routine := terms.hasDistanceRoutine(t)
 	if routine {
 		w.places.set(labels[from:from+len(values)], first, s.source.spec.Columns, 0)
-		s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.featureWeights)
+		s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids,
+			terms.featureWeights)
 	}
 	for l := range values {
 		switch c := labels[from+l]; {

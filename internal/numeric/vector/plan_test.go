@@ -19,8 +19,10 @@ import (
 func TestShardsOfVectorsKeepToThePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 300).Draw(t, "n")
-		d, k := rapid.IntRange(1, 40).Draw(t, "d"), rapid.IntRange(1, min(n, 20)).Draw(t, "k")
-		threads, full := rapid.IntRange(1, 3).Draw(t, "threads"), rapid.Bool().Draw(t, "full")
+		d := rapid.IntRange(1, 40).Draw(t, "d")
+		k := rapid.IntRange(1, min(n, 20)).Draw(t, "k")
+		threads := rapid.IntRange(1, 3).Draw(t, "threads")
+		full := rapid.Bool().Draw(t, "full")
 		preparation := vector.Plain
 		distortion := metric.SquaredEuclidean
 		if !full && rapid.Bool().Draw(t, "probabilities") {
@@ -35,7 +37,9 @@ func TestShardsOfVectorsKeepToThePlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := planning.Workload{K: k, Lanes: rapid.IntRange(1, 5).Draw(t, "lanes"), Vectors: &planning.Vectors{Rows: n, Columns: d, Width: spec.Width(), FullMetric: full, Entries: planning.TileEntries(data)}}
+		p := planning.Workload{K: k, Lanes: rapid.IntRange(1, 5).Draw(t, "lanes"),
+			Vectors: &planning.Vectors{Rows: n, Columns: d, Width: spec.Width(), FullMetric: full,
+				Entries: planning.TileEntries(data)}}
 		tiles := rapid.SliceOfDistinct(rapid.IntRange(0, partition.TileCount(n)-1), rapid.ID[int]).Draw(t, "tiles")
 		planned := p.FixedBytes(threads)
 		for _, tile := range tiles {
@@ -50,7 +54,8 @@ func TestShardsOfVectorsKeepToThePlan(t *testing.T) {
 }
 
 // use asks a shard for everything that it can be asked for.
-func use(t *rapid.T, shard *vector.Shard, tiles []int, spec *vector.RowSpec, k, lanes int, distortion metric.Distortion, full bool) {
+func use(t *rapid.T, shard *vector.Shard, tiles []int, spec *vector.RowSpec, k, lanes int, distortion metric.Distortion,
+	full bool) {
 	ctx := context.Background()
 	m := &vector.Model{Distortion: distortion, Clusters: k, Centroids: make([]float64, k*spec.Columns)}
 	for at := range m.Centroids {
@@ -58,9 +63,11 @@ func use(t *rapid.T, shard *vector.Shard, tiles []int, spec *vector.RowSpec, k, 
 	}
 	kind := vector.Total
 	if full {
-		kind, m.Metric = vector.Full, make([]float64, spec.Columns*spec.Columns)
+		kind = vector.Full
+		m.Metric = make([]float64, spec.Columns*spec.Columns)
 	}
-	labels, counts := make([]int32, lanes*spec.Rows), make([]int32, k)
+	labels := make([]int32, lanes*spec.Rows)
+	counts := make([]int32, k)
 	points := make([]int32, spec.Rows)
 	for i := range points {
 		points[i] = int32(i)
@@ -110,11 +117,14 @@ func randomData(t *rapid.T, n, d int, sparse bool) dataset.Dataset {
 		}
 		return points
 	}
-	starts, columns, entries := []int64{0}, []int32{}, []float64{}
+	starts := []int64{0}
+	columns := []int32{}
+	entries := []float64{}
 	for i := range n {
 		for f, v := range values[i*d : (i+1)*d] {
 			if v != 0 {
-				columns, entries = append(columns, int32(f)), append(entries, v)
+				columns = append(columns, int32(f))
+				entries = append(entries, v)
 			}
 		}
 		starts = append(starts, int64(len(columns)))

@@ -88,7 +88,8 @@ func distancesPortable(out *[groupRows]float64, rows []float64, at *places, cent
 // distanceBlockPortable implements routines.distanceBlock.
 func distanceBlockPortable(distances, rows []float64, at *[distanceClusters]int, centroids, weights []float64) {
 	for c, from := range at {
-		sums, centroid := (*[groupRows]float64)(distances[c*groupRows:]), centroids[from:][:len(weights)]
+		sums := (*[groupRows]float64)(distances[c*groupRows:])
+		centroid := centroids[from:][:len(weights)]
 		for f, a := range weights {
 			for r, v := range (*[groupRows]float64)(rows[f*groupRows:]) {
 				difference := v - centroid[f]
@@ -100,7 +101,8 @@ func distanceBlockPortable(distances, rows []float64, at *[distanceClusters]int,
 
 func scoreSparsePortable(scores, weights []float64, columns []int32, values []float64) {
 	for i, f := range columns {
-		v, row := values[i], weights[int(f)*len(scores):][:len(scores)]
+		v := values[i]
+		row := weights[int(f)*len(scores):][:len(scores)]
 		for c, w := range row {
 			scores[c] = math.FMA(v, w, scores[c])
 		}

@@ -41,9 +41,11 @@ func (p *preparer) prepare(i int) (row, error) {
 	for at, v := range r.values {
 		switch {
 		case !(max(v, -v) <= maxValue):
-			return row{}, fault.InCell(i, r.column(at), "OUT_OF_RANGE", " is %g; scale the data to magnitudes of at most %g", v, maxValue)
+			return row{}, fault.InCell(i, r.column(at), "OUT_OF_RANGE",
+				" is %g; scale the data to magnitudes of at most %g", v, maxValue)
 		case v < 0 && p.spec.Preparation >= Probability:
-			return row{}, fault.InCell(i, r.column(at), "NEGATIVE_VALUE", " is %g; a divergence needs values of 0 and above", v)
+			return row{}, fault.InCell(i, r.column(at), "NEGATIVE_VALUE",
+				" is %g; a divergence needs values of 0 and above", v)
 		}
 	}
 	for f, mean := range p.spec.Mean {

@@ -18,7 +18,8 @@ type Query struct {
 }
 
 // prepare starts an operation on labeled points: it checks the step, looks up the tiles and sets the models.
-func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, queries []Query, forScores bool) ([]*tile, error) {
+func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, queries []Query,
+	forScores bool) ([]*tile, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
@@ -31,10 +32,12 @@ func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, queries
 	lane := -1
 	for _, q := range queries {
 		if q.Lane <= lane || q.Lane >= s.lanes {
-			return nil, fmt.Errorf("vector: lane %d after lane %d is out of order or out of range [0, %d)", q.Lane, lane, s.lanes)
+			return nil, fmt.Errorf("vector: lane %d after lane %d is out of order or out of range [0, %d)", q.Lane,
+				lane, s.lanes)
 		}
 		if lane = q.Lane; q.Model.Clusters != s.clusters {
-			return nil, fmt.Errorf("vector: the model has %d clusters, want %d as the labels have", q.Model.Clusters, s.clusters)
+			return nil, fmt.Errorf("vector: the model has %d clusters, want %d as the labels have", q.Model.Clusters,
+				s.clusters)
 		}
 		if err := s.checkPoints(q.Points); err != nil {
 			return nil, err
@@ -48,7 +51,8 @@ func (s *Shard) checkPoints(points []int32) error {
 	previous := int32(-1)
 	for _, i := range points {
 		if i <= previous || int(i) >= s.source.Rows() {
-			return fmt.Errorf("vector: point %d after %d is out of order or out of range [0, %d)", i, previous, s.source.Rows())
+			return fmt.Errorf("vector: point %d after %d is out of order or out of range [0, %d)", i, previous,
+				s.source.Rows())
 		}
 		previous = i
 	}
@@ -115,7 +119,8 @@ func (s *Shard) perTile(ctx context.Context, tiles []*tile, uses int, do func(at
 }
 
 // perTileOn is perTile with a given number of threads.
-func (s *Shard) perTileOn(ctx context.Context, threads int, tiles []*tile, do func(at int, t *tile, w *workspace)) error {
+func (s *Shard) perTileOn(ctx context.Context, threads int, tiles []*tile,
+	do func(at int, t *tile, w *workspace)) error {
 	return s.pool.Run(ctx, threads, len(tiles), func(at int) error {
 		w := s.workspaces.Borrow()
 		w.open(tiles[at], s.source.spec.Columns)
@@ -128,7 +133,8 @@ func (s *Shard) perTileOn(ctx context.Context, threads int, tiles []*tile, do fu
 // measure computes count values for each query and tile. It returns one list per query, tile after tile.
 func (s *Shard) measure(ctx context.Context, tiles []*tile, queries []Query,
 	count func(q int, t *tile) int, compute func(q int, t *tile, w *workspace, dst []float64)) ([][]float64, error) {
-	begin, values := make([][]int, len(queries)), make([][]float64, len(queries))
+	begin := make([][]int, len(queries))
+	values := make([][]float64, len(queries))
 	for q := range queries {
 		begin[q] = make([]int, len(tiles)+1)
 		for at, t := range tiles {

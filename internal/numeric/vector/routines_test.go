@@ -26,7 +26,9 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 					return v[offset:]
 				}
 				features := 1 + rng.IntN(40)
-				rows, weights, bias := floats(features*groupRows), floats(features*blockClusters), floats(blockClusters)
+				rows := floats(features * groupRows)
+				weights := floats(features * blockClusters)
+				bias := floats(blockClusters)
 				want, got := make([]float64, blockClusters*groupRows), floats(blockClusters*groupRows)
 				reference.scoreBlock(want, rows, weights, bias)
 				other.scoreBlock(got, rows, weights, bias)
@@ -72,13 +74,15 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				other.distanceBlock(otherBlock, rows, &begin, centroids, weights[:features])
 				sameBits(t, "distances to several centroids", block, otherBlock)
 
-				stride, columns := sparsePadding*(1+rng.IntN(12)), []int32{}
+				stride := sparsePadding * (1 + rng.IntN(12))
+				columns := []int32{}
 				for f := range features {
 					if rng.IntN(2) == 0 {
 						columns = append(columns, int32(f))
 					}
 				}
-				table, values := floats(features*stride), floats(len(columns))
+				table := floats(features * stride)
+				values := floats(len(columns))
 				sums := floats(stride)
 				otherSums := append([]float64(nil), sums...)
 				reference.scoreSparse(sums, table, columns, values)
@@ -99,7 +103,8 @@ func TestWideRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := randomModel(rng, sparse.spec, naiveRows(n, d, values, Plain, nil), metric.SquaredEuclidean, metric.Identity, k)
+	model := randomModel(rng, sparse.spec, naiveRows(n, d, values, Plain, nil), metric.SquaredEuclidean,
+		metric.Identity, k)
 	model.Absent = nil
 	j := randomJob(rng, n, k, model)
 	j.skip = nil
@@ -125,7 +130,9 @@ func TestWideRows(t *testing.T) {
 			}
 			nearestOf := measured[0]
 			for i, row := range stored(s) {
-				best, nearest, square := int32(0), math.Inf(1), 0.0
+				best := int32(0)
+				nearest := math.Inf(1)
+				square := 0.0
 				for _, v := range row {
 					square += v * v
 				}

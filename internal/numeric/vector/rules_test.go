@@ -60,11 +60,13 @@ func TestTies(t *testing.T) {
 			t.Fatalf("without cluster 1: moves %v (%v), want %v", moves, err, want)
 		}
 		// Of equally far points the lowest is taken; clusters of a single point are left out.
-		farthest, err := s.Farthest(t.Context(), all, 0, []Query{{Model: euclidean(100, 0, 2, 1), Counts: []int32{1, 2, 2, 2}}})
+		farthest, err := s.Farthest(t.Context(), all, 0,
+			[]Query{{Model: euclidean(100, 0, 2, 1), Counts: []int32{1, 2, 2, 2}}})
 		if want := (labeling.Candidate{Found: true, Point: 4, Distance: 16}); err != nil || farthest[0] != want {
 			t.Errorf("farthest %v (%v), want %v", farthest, err, want)
 		}
-		farthest, err = s.Farthest(t.Context(), all, 0, []Query{{Model: euclidean(100, 0, 2, 1), Points: []int32{4}, Counts: []int32{1, 2, 2, 2}}})
+		farthest, err = s.Farthest(t.Context(), all, 0,
+			[]Query{{Model: euclidean(100, 0, 2, 1), Points: []int32{4}, Counts: []int32{1, 2, 2, 2}}})
 		if want := (labeling.Candidate{Found: true, Point: 0, Distance: 1}); err != nil || farthest[0] != want {
 			t.Errorf("farthest but for 4: %v (%v), want %v", farthest, err, want)
 		}
@@ -76,22 +78,26 @@ func TestRetries(t *testing.T) {
 	const n, d, k = 300, 3, 4
 	values := table(rng, n, d, Plain)
 	source := newSource(t, densePoints(t, n, d, values), Plain)
-	ctx, all := context.Background(), partition.AllTiles(n)
+	ctx := context.Background()
+	all := partition.AllTiles(n)
 	first, rest := all[:2], all[2:]
 	labels := randomLabels(rng, n, k)
-	moves := []labeling.Move{{Point: 3, From: labels[3], To: (labels[3]+2)%(k+1) - 1}, {Point: 200, From: labels[200], To: -1}}
+	moves := []labeling.Move{{Point: 3, From: labels[3], To: (labels[3]+2)%(k+1) - 1},
+		{Point: 200, From: labels[200], To: -1}}
 	after := slices.Clone(labels)
 	for _, m := range moves {
 		after[m.Point] = m.To
 	}
 	change := func(tiles []int) []float64 {
-		before, now := sumsOf(t, built(t, source, 1), tiles, 9, k, labels), sumsOf(t, built(t, source, 1), tiles, 9, k, after)
+		before := sumsOf(t, built(t, source, 1), tiles, 9, k, labels)
+		now := sumsOf(t, built(t, source, 1), tiles, 9, k, after)
 		for at := range now {
 			now[at] -= before[at]
 		}
 		return now
 	}
-	wantAll, wantFirst := change(all), change(first)
+	wantAll := change(all)
+	wantFirst := change(first)
 
 	s := built(t, source, 2)
 	model := euclidean(1, 2, 3, 4)
@@ -142,7 +148,8 @@ func TestRetries(t *testing.T) {
 		}
 		sameBits(t, "all tiles", wantAll, got)
 	}
-	if _, err := s.Update(ctx, all, 5, []labeling.Move{{Point: 7, From: labels[7], To: (labels[7]+2)%(k+1) - 1}}); err == nil {
+	if _, err := s.Update(ctx, all, 5,
+		[]labeling.Move{{Point: 7, From: labels[7], To: (labels[7]+2)%(k+1) - 1}}); err == nil {
 		t.Error("other moves for a step that is done")
 	}
 	s.Drop(first)
@@ -186,8 +193,10 @@ func TestRetries(t *testing.T) {
 
 func TestBadOperations(t *testing.T) {
 	s := onALine(t, false, 1, 2, 3, 4)
-	ctx, all := context.Background(), partition.AllTiles(4)
-	for what, labels := range map[string][]int32{"few": {0}, "many": {0, 0, 0, 0, 0}, "above": {0, 1, 2, 0}, "below": {0, -2, 0, 0}} {
+	ctx := context.Background()
+	all := partition.AllTiles(4)
+	for what, labels := range map[string][]int32{"few": {0}, "many": {0, 0, 0, 0, 0}, "above": {0, 1, 2, 0},
+		"below": {0, -2, 0, 0}} {
 		if err := s.Load(0, 2, labels); err == nil {
 			t.Errorf("labels: %s", what)
 		}
@@ -229,12 +238,15 @@ func TestBadOperations(t *testing.T) {
 	}
 	good := func() Model { return *euclidean(1, 2) }
 	for what, change := range map[string]func(m *Model){
-		"NaN":             func(m *Model) { m.Centroids[1] = math.NaN() },
-		"infinite":        func(m *Model) { m.Centroids[1] = math.Inf(-1) },
-		"too large":       func(m *Model) { m.Centroids[1] = 1e300 },
-		"few centroids":   func(m *Model) { m.Centroids = m.Centroids[:1] },
-		"no centroids":    func(m *Model) { m.Centroids = nil },
-		"other clusters":  func(m *Model) { m.Clusters, m.Centroids = 3, []float64{1, 2, 3} },
+		"NaN":           func(m *Model) { m.Centroids[1] = math.NaN() },
+		"infinite":      func(m *Model) { m.Centroids[1] = math.Inf(-1) },
+		"too large":     func(m *Model) { m.Centroids[1] = 1e300 },
+		"few centroids": func(m *Model) { m.Centroids = m.Centroids[:1] },
+		"no centroids":  func(m *Model) { m.Centroids = nil },
+		"other clusters": func(m *Model) {
+			m.Clusters = 3
+			m.Centroids = []float64{1, 2, 3}
+		},
 		"no clusters":     func(m *Model) { m.Clusters = 0 },
 		"minus clusters":  func(m *Model) { m.Clusters = -2 },
 		"marks":           func(m *Model) { m.Absent = make([]bool, 3) },
@@ -267,7 +279,8 @@ func TestBadOperations(t *testing.T) {
 		t.Error("no scatter")
 	}
 	for what, queries := range map[string][]Query{
-		"no such lane": {{Lane: 1, Model: &model}}, "below": {{Lane: -1, Model: &model}}, "twice": {{Model: &model}, {Model: &model}},
+		"no such lane": {{Lane: 1, Model: &model}}, "below": {{Lane: -1, Model: &model}},
+		"twice": {{Model: &model}, {Model: &model}},
 	} {
 		if _, err := s.Assign(ctx, all, 1, queries); err == nil {
 			t.Errorf("lanes: %s", what)
@@ -277,7 +290,8 @@ func TestBadOperations(t *testing.T) {
 
 func checkRefused(t *testing.T, what string, s *Shard, m *Model) {
 	t.Helper()
-	ctx, all := context.Background(), partition.AllTiles(4)
+	ctx := context.Background()
+	all := partition.AllTiles(4)
 	_, assign := s.Assign(ctx, all, 1, one(m, nil))
 	_, scatter := s.Scatter(ctx, all, 1, []Query{{Model: m, Kind: Total}})
 	_, farthest := s.Farthest(ctx, all, 1, []Query{{Model: m, Counts: make([]int32, 2)}})
@@ -308,11 +322,13 @@ func TestBadData(t *testing.T) {
 		"negative probability": {Probability, []float64{1, 2, 3, -4}, "NEGATIVE_VALUE", "row 1, column 1"},
 		"negative count":       {NonNegative, []float64{1, -2, 3, 4}, "NEGATIVE_VALUE", "row 0, column 1"},
 		"large":                {Plain, []float64{1, 2, 1e200, 4}, "OUT_OF_RANGE", "row 1, column 0"},
-		"largest":              {Plain, []float64{math.MaxFloat64, 2, math.MaxFloat64, 4}, "OUT_OF_RANGE", "row 0, column 0"},
-		"unknown":              {9, []float64{1, 2, 3, 4}, "UNKNOWN_PREPARATION", "9"},
+		"largest": {Plain, []float64{math.MaxFloat64, 2, math.MaxFloat64, 4}, "OUT_OF_RANGE",
+			"row 0, column 0"},
+		"unknown": {9, []float64{1, 2, 3, 4}, "UNKNOWN_PREPARATION", "9"},
 	} {
 		for _, data := range []dataset.Dataset{densePoints(t, 2, 2, c.values), sparsePoints(t, 2, 2, c.values)} {
-			if _, err := NewRowSpec(data, c.preparation); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+			if _, err := NewRowSpec(data, c.preparation); !fault.Is(err, c.reason) ||
+				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -320,7 +336,8 @@ func TestBadData(t *testing.T) {
 	if _, err := NewRowSpec(&dataset.Kernel{N: 1, Values: []float64{1}}, Plain); !fault.Is(err, "UNSUPPORTED_DATA") {
 		t.Errorf("kernel: %v", err)
 	}
-	dense, sparse := densePoints(t, 2, 2, []float64{1, 2, 3, 4}), sparsePoints(t, 2, 2, []float64{1, 2, 3, 4})
+	dense := densePoints(t, 2, 2, []float64{1, 2, 3, 4})
+	sparse := sparsePoints(t, 2, 2, []float64{1, 2, 3, 4})
 	spec, err := NewRowSpec(dense, Plain)
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +371,8 @@ func TestBadData(t *testing.T) {
 		t.Error("read a row into too few values")
 	}
 	// A worker with other data than the coordinator's returns an error and does not panic.
-	other, err := NewSource(&RowSpec{Preparation: Unit, Rows: 2, Columns: 2, Grids: []int32{-50, -50}}, densePoints(t, 2, 2, make([]float64, 4)))
+	other, err := NewSource(&RowSpec{Preparation: Unit, Rows: 2, Columns: 2, Grids: []int32{-50, -50}},
+		densePoints(t, 2, 2, make([]float64, 4)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,9 @@ func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, queries
 // addDiagonal adds group by group, feature by feature, each in row order. It processes four features at a time, because
 // every sum is a chain of additions that wait for each other.
 func (s *Shard) addDiagonal(dst []float64, t *tile, lane int, terms *terms) {
-	first, labels, d := s.firstCluster(lane), s.labelsOf(t, lane), len(dst)
+	first := s.firstCluster(lane)
+	labels := s.labelsOf(t, lane)
+	d := len(dst)
 	var rows, at [groupRows]int // rows that count, and where their centroids begin
 	for g := range t.groups() {
 		count := 0
@@ -75,11 +77,13 @@ func (s *Shard) addDiagonal(dst []float64, t *tile, lane int, terms *terms) {
 				count++
 			}
 		}
-		group, f := t.group(g), 0
+		group := t.group(g)
+		f := 0
 		for ; f+4 <= d; f += 4 {
 			a, b, c, e := dst[f], dst[f+1], dst[f+2], dst[f+3]
 			for i := range count {
-				x, mu := group[f*groupRows+rows[i]:], terms.model.Centroids[at[i]+f:][:4]
+				x := group[f*groupRows+rows[i]:]
+				mu := terms.model.Centroids[at[i]+f:][:4]
 				v, w, y, z := x[0]-mu[0], x[groupRows]-mu[1], x[2*groupRows]-mu[2], x[3*groupRows]-mu[3]
 				a, b, c, e = a+float64(v*v), b+float64(w*w), c+float64(y*y), e+float64(z*z)
 			}
@@ -105,7 +109,8 @@ func (s *Shard) addSparseDiagonal(dst []float64, t *tile, lane int, terms *terms
 			continue
 		}
 		w.counts[c]++
-		x, mu := w.row(r), terms.centroid(int(c), len(dst))
+		x := w.row(r)
+		mu := terms.centroid(int(c), len(dst))
 		for i, f := range x.columns {
 			v := x.values[i]
 			dst[f] += float64(v * (v - 2*mu[f]))

@@ -27,9 +27,11 @@ func TestSizesAreWhatShardsTake(t *testing.T) {
 				if way.distortion == metric.SquaredEuclidean {
 					form = metric.Full
 				}
-				model := randomModel(rng, source.spec, naiveRows(n, d, values, way.preparation, source.spec.Mean), way.distortion, form, k)
+				model := randomModel(rng, source.spec, naiveRows(n, d, values, way.preparation, source.spec.Mean),
+					way.distortion, form, k)
 				model.Absent = nil
-				shard, width := built(t, source, 1), source.spec.Width()
+				shard := built(t, source, 1)
+				width := source.spec.Width()
 				perform(t, randomJob(rng, n, k, model), []*Shard{shard}, [][]int{partition.AllTiles(n)})
 				for number, tile := range shard.tiles {
 					planned := DenseTileBytes(tile.rows.Len(), width)
@@ -37,24 +39,29 @@ func TestSizesAreWhatShardsTake(t *testing.T) {
 						planned = SparseTileBytes(tile.rows.Len(), int64(len(tile.values)), width > d)
 					}
 					if planned != tile.bytes() || tile.laneBytes() > LaneBytes(tile.rows.Len()) {
-						t.Errorf("%s, sparse %v: tile %d takes %d bytes and has %d moves; planned are %d", way, sparse, number, tile.bytes(), cap(tile.moves), planned)
+						t.Errorf("%s, sparse %v: tile %d takes %d bytes and has %d moves; planned are %d", way, sparse,
+							number, tile.bytes(), cap(tile.moves), planned)
 					}
 				}
-				perform(t, &job{labels: make([]int32, n), model: model, counts: make([]int32, k), k: k}, []*Shard{shard}, [][]int{partition.AllTiles(n)})
+				perform(t, &job{labels: make([]int32, n), model: model, counts: make([]int32, k), k: k},
+					[]*Shard{shard}, [][]int{partition.AllTiles(n)})
 				if err := shard.setModels(context.Background(), one(model, nil), true); err != nil {
 					t.Fatal(err)
 				}
-				if taken, planned := 8*int64(len(shard.terms[0].weights)), WeightBytes(k, width); taken > planned || planned > taken+8*sparsePadding*int64(width) {
+				if taken, planned := 8*int64(len(shard.terms[0].weights)), WeightBytes(k, width); taken > planned ||
+					planned > taken+8*sparsePadding*int64(width) {
 					t.Errorf("%s, k = %d: weights take %d bytes, planned are %d", way, k, taken, planned)
 				}
 				w := shard.workspaces.Idle[0]
 				taken := 8 * int64(len(w.sums)+len(w.scores)+len(w.expanded)+len(w.difference)+len(w.unpacked))
-				padding := 8 * int64(groupRows*sparsePadding+2*width) // and rows that only a full metric or a sparse tile needs
+				// and rows that only a full metric or a sparse tile needs
+				padding := 8 * int64(groupRows*sparsePadding+2*width)
 				if sparse {
 					padding += 8 * int64(groupRows-1) * PaddedClusters(k) // sparse rows are scored one by one
 				}
 				if planned := ThreadBytes(k, width, sparse); planned < taken || planned > taken+padding {
-					t.Errorf("%s, k = %d, sparse %v: a thread takes %d bytes, planned are %d", way, k, sparse, taken, planned)
+					t.Errorf("%s, k = %d, sparse %v: a thread takes %d bytes, planned are %d", way, k, sparse,
+						taken, planned)
 				}
 			}
 		}

@@ -46,7 +46,8 @@ func NewSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 		return s, nil
 	}
 	if rows != spec.Rows || columns != spec.Columns {
-		return nil, fmt.Errorf("vector: %d x %d points do not fit a spec of %d x %d", rows, columns, spec.Rows, spec.Columns)
+		return nil, fmt.Errorf("vector: %d x %d points do not fit a spec of %d x %d", rows, columns, spec.Rows,
+			spec.Columns)
 	}
 	return s, nil
 }
@@ -85,13 +86,16 @@ func (s *RowSpec) check(sparse bool) error {
 		return fmt.Errorf("vector: there is no preparation %d", s.Preparation)
 	}
 	if len(s.Grids) != s.Columns || s.Mean != nil && len(s.Mean) != s.Columns {
-		return fmt.Errorf("vector: %d grids and %d means do not fit a spec of %d columns", len(s.Grids), len(s.Mean), s.Columns)
+		return fmt.Errorf("vector: %d grids and %d means do not fit a spec of %d columns", len(s.Grids),
+			len(s.Mean), s.Columns)
 	}
 	if sparse && (s.Mean != nil || s.Features != nil) {
 		return errors.New("vector: sparse points have no mean and no features")
 	}
-	if f := s.Features; f != nil && (s.Preparation != Plain || s.Mean != nil || s.Rows != f.Matrix.Rows || s.Columns != f.Rank) {
-		return fmt.Errorf("vector: %d features of %d points do not fit a spec of %d x %d", f.Rank, f.Matrix.Rows, s.Rows, s.Columns)
+	if f := s.Features; f != nil && (s.Preparation != Plain || s.Mean != nil || s.Rows != f.Matrix.Rows ||
+		s.Columns != f.Rank) {
+		return fmt.Errorf("vector: %d features of %d points do not fit a spec of %d x %d", f.Rank, f.Matrix.Rows,
+			s.Rows, s.Columns)
 	}
 	return nil
 }
@@ -131,7 +135,8 @@ func (s *Source) Row(dst []float64, i int) error {
 // is valid until visit returns. The source must have the data.
 func (s *Source) EachRow(rows partition.Range, visit func(row []float64)) error {
 	if s.data == nil || rows.From < 0 || rows.To > s.spec.Rows {
-		return fmt.Errorf("vector: rows %d to %d are out of range [0, %d), or the source has no data", rows.From, rows.To, s.spec.Rows)
+		return fmt.Errorf("vector: rows %d to %d are out of range [0, %d), or the source has no data", rows.From,
+			rows.To, s.spec.Rows)
 	}
 	if s.features != nil {
 		return s.eachFeatureRow(rows, visit)

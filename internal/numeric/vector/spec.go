@@ -96,7 +96,8 @@ func NewRowSpec(data dataset.Dataset, preparation Preparation) (*RowSpec, error)
 	case *dataset.SparsePoints:
 		spec.Rows, spec.Columns = data.N, data.D
 	default:
-		return nil, fault.Invalid("UNSUPPORTED_DATA", "centroids need points, dense or sparse; this data set is another kind of data")
+		return nil, fault.Invalid("UNSUPPORTED_DATA",
+			"centroids need points, dense or sparse; this data set is another kind of data")
 	}
 	if preparation < Plain || preparation > NonNegative {
 		return nil, fault.Invalid("UNKNOWN_PREPARATION", "preparation %d is not known", preparation)
@@ -139,7 +140,8 @@ func (s *RowSpec) chooseGrids(data dataset.Dataset) error {
 // magnitudes returns the sum of all magnitudes of each feature, in row order.
 func (s *RowSpec) magnitudes(data dataset.Dataset) ([]float64, error) {
 	sums := make([]float64, s.Width())
-	if points, dense := data.(*dataset.Points); dense && s.Preparation == Plain && centeredMagnitudes(points, s.Mean, sums) {
+	if points, dense := data.(*dataset.Points); dense && s.Preparation == Plain &&
+		centeredMagnitudes(points, s.Mean, sums) {
 		return sums, nil
 	}
 	clear(sums)

@@ -30,7 +30,8 @@ func TestSpecsHaveTheseBits(t *testing.T) {
 		for f := range d {
 			mean, magnitude := 0.0, 0.0
 			for tile := range partition.TileCount(n) {
-				part, rows := 0.0, partition.Tile(n, tile)
+				part := 0.0
+				rows := partition.Tile(n, tile)
 				for i := rows.From; i < rows.To; i++ {
 					part += points.Row(i)[f]
 				}
@@ -45,7 +46,8 @@ func TestSpecsHaveTheseBits(t *testing.T) {
 				magnitude += max(r.values[f], -r.values[f])
 			}
 			if got.Mean[f] != mean || sums[f] != magnitude {
-				t.Errorf("%d x %d, column %d: mean %v, magnitudes %v; want %v, %v", n, d, f, got.Mean[f], sums[f], mean, magnitude)
+				t.Errorf("%d x %d, column %d: mean %v, magnitudes %v; want %v, %v", n, d, f, got.Mean[f], sums[f],
+					mean, magnitude)
 			}
 		}
 	}
@@ -56,7 +58,8 @@ func TestTheFirstValueTooLargeIsNamed(t *testing.T) {
 	values := make([]float64, 100*20)
 	values[5*20+17], values[6*20+1] = 2*maxValue, 2*maxValue
 	_, err := NewRowSpec(&dataset.Points{N: 100, D: 20, Values: values}, Plain)
-	if f, ok := err.(*fault.Error); !ok || f.Reason != "OUT_OF_RANGE" || f.Metadata["row"] != "5" || f.Metadata["column"] != "17" {
+	if f, ok := err.(*fault.Error); !ok || f.Reason != "OUT_OF_RANGE" || f.Metadata["row"] != "5" ||
+		f.Metadata["column"] != "17" {
 		t.Errorf("got %v", err)
 	}
 }

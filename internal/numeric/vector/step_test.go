@@ -19,7 +19,8 @@ import (
 // fourOperations does what Step does with the operations that it consists of.
 func fourOperations(t *testing.T, s *Shard, tiles []int, step uint64, queries []Query) *Stepped {
 	t.Helper()
-	ctx, totals := context.Background(), slices.Clone(queries)
+	ctx := context.Background()
+	totals := slices.Clone(queries)
 	for q := range totals {
 		totals[q].Kind = Total
 	}
@@ -50,11 +51,14 @@ func sameStep(t *testing.T, what string, want, got *Stepped) {
 func TestSortedMoves(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 34))
 	for range 500 {
-		clusters, lanes, points := 1+rng.IntN(4), 1+rng.IntN(4), 1+rng.IntN(30)
+		clusters := 1 + rng.IntN(4)
+		lanes := 1 + rng.IntN(4)
+		points := 1 + rng.IntN(30)
 		var moves []labeling.Move
 		for lane := range lanes {
 			for _, point := range rng.Perm(points)[:rng.IntN(points+1)] {
-				m := labeling.Move{Point: int32(point), From: labeling.None, To: int32(lane*clusters + rng.IntN(clusters))}
+				m := labeling.Move{Point: int32(point), From: labeling.None,
+					To: int32(lane*clusters + rng.IntN(clusters))}
 				if rng.IntN(4) > 0 {
 					m.From = int32(lane*clusters + rng.IntN(clusters))
 				}
@@ -85,13 +89,17 @@ func TestStepIsFourOperations(t *testing.T) {
 	ctx := context.Background()
 	for _, w := range ways {
 		for round := range 10 {
-			n, d, k, lanes := 60+rng.IntN(300), 1+rng.IntN(6), 2+rng.IntN(6), 1+rng.IntN(3)
+			n := 60 + rng.IntN(300)
+			d := 1 + rng.IntN(6)
+			k := 2 + rng.IntN(6)
+			lanes := 1 + rng.IntN(3)
 			values := table(rng, n, d, w.preparation)
 			var data dataset.Dataset = densePoints(t, n, d, values)
 			if round%3 == 2 {
 				data = sparsePoints(t, n, d, values)
 			}
-			source, all := newSource(t, data, w.preparation), partition.AllTiles(n)
+			source := newSource(t, data, w.preparation)
+			all := partition.AllTiles(n)
 			rows := naiveRows(n, d, values, w.preparation, source.spec.Mean)
 			var labels []int32
 			for lane := range lanes {
@@ -102,7 +110,8 @@ func TestStepIsFourOperations(t *testing.T) {
 					labels = append(labels, c)
 				}
 			}
-			one, other := built(t, source, 2), built(t, source, 1)
+			one := built(t, source, 2)
+			other := built(t, source, 1)
 			step := uint64(1)
 			for _, s := range []*Shard{one, other} {
 				if err := s.Load(step, k, labels); err != nil {
@@ -117,7 +126,8 @@ func TestStepIsFourOperations(t *testing.T) {
 						queries = append(queries, Query{Lane: lane, Model: model, Points: []int32{3, int32(n - 1)}})
 					}
 				}
-				what, cut := fmt.Sprintf("%s, step %d", w, step), rng.IntN(len(all))
+				what := fmt.Sprintf("%s, step %d", w, step)
+				cut := rng.IntN(len(all))
 				for _, part := range [][]int{all[:cut], all[cut:]} {
 					if len(part) == 0 {
 						continue
@@ -157,10 +167,14 @@ func TestStepIsFourOperations(t *testing.T) {
 func TestAnOldStepIsNotRepeated(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 34))
 	const n, d, k = 100, 2, 3
-	ctx, all, values := context.Background(), partition.AllTiles(n), table(rng, n, d, Plain)
+	ctx := context.Background()
+	all := partition.AllTiles(n)
+	values := table(rng, n, d, Plain)
 	source := newSource(t, densePoints(t, n, d, values), Plain)
-	model := randomModel(rng, source.spec, naiveRows(n, d, values, Plain, source.spec.Mean), metric.SquaredEuclidean, metric.Identity, k)
-	queries, none := []Query{{Model: model}}, slices.Repeat([]int32{-1}, n)
+	model := randomModel(rng, source.spec, naiveRows(n, d, values, Plain, source.spec.Mean), metric.SquaredEuclidean,
+		metric.Identity, k)
+	queries := []Query{{Model: model}}
+	none := slices.Repeat([]int32{-1}, n)
 	for name, change := range map[string]func(s *Shard) error{
 		"update": func(s *Shard) error { _, err := s.Update(ctx, all, 2, []labeling.Move{}); return err },
 		"load":   func(s *Shard) error { return s.Load(5, k, none) },

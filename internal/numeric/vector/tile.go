@@ -36,9 +36,10 @@ type tile struct {
 	step   uint64 // of the labels of its rows
 	loaded bool   // its rows have labels
 
-	own     []ownDistances  // per lane; nil until first used
-	moves   []labeling.Move // scratch: what the last Assign found
-	stepped uint64          // the step that the last Step took the tile to, by moves; 0 if moves are not those of a Step
+	own   []ownDistances  // per lane; nil until first used
+	moves []labeling.Move // scratch: what the last Assign found
+	// the step that the last Step took the tile to, by moves; 0 if moves are not those of a Step
+	stepped uint64
 }
 
 // buildTile prepares the rows of a tile. It fetches them first if this process does not hold the data set.
@@ -60,8 +61,11 @@ func (s *Source) buildTile(ctx context.Context, number int) (*tile, error) {
 			}
 			return t, s.fillFeatures(t, features, shift)
 		}
-		if rows, columns, sparse := shapeOf(fetched); rows != t.rows.Len() || columns != s.spec.Columns || sparse != s.sparse {
-			return nil, fmt.Errorf("vector: the fetched rows are a %T of %d x %d values, want %d x %d of the kind of the data", fetched, rows, columns, t.rows.Len(), s.spec.Columns)
+		if rows, columns, sparse := shapeOf(fetched); rows != t.rows.Len() || columns != s.spec.Columns ||
+			sparse != s.sparse {
+			return nil,
+				fmt.Errorf("vector: the fetched rows are a %T of %d x %d values, want %d x %d of the kind of the data",
+					fetched, rows, columns, t.rows.Len(), s.spec.Columns)
 		}
 		data, first = fetched, t.rows.From
 	}
@@ -69,7 +73,9 @@ func (s *Source) buildTile(ctx context.Context, number int) (*tile, error) {
 		starts := points.RowStart[t.rows.From-first : t.rows.To-first+1]
 		from, to := starts[0], starts[t.rows.Len()]
 		t.starts = make([]int64, len(starts))
-		t.columns, t.ownColumns, t.values = points.Column[from:to:to], s.fetch != nil, make([]float64, to-from)
+		t.columns = points.Column[from:to:to]
+		t.ownColumns = s.fetch != nil
+		t.values = make([]float64, to-from)
 		if s.spec.HasBackground() {
 			t.backgrounds = make([]float64, t.rows.Len())
 		}
@@ -100,7 +106,8 @@ func (t *tile) store(r int, prepared *row) {
 		}
 		return
 	}
-	group, lane := t.group(r/groupRows), r%groupRows
+	group := t.group(r / groupRows)
+	lane := r % groupRows
 	for f, v := range prepared.values {
 		group[f*groupRows+lane] = v
 	}
@@ -176,7 +183,8 @@ func (d *reader) row(r int) *row {
 // unpack converts unpackedRows rows of a group, from row first on, to row order.
 func (d *reader) unpack(first int) {
 	width := d.tile.width
-	d.unpacked, d.first = parallel.Resized(d.unpacked, unpackedRows*width), first
+	d.unpacked = parallel.Resized(d.unpacked, unpackedRows*width)
+	d.first = first
 	group := d.tile.group(first / groupRows)[first%groupRows:]
 	for f := range width {
 		line := (*[unpackedRows]float64)(group[f*groupRows:])
@@ -189,7 +197,8 @@ func (d *reader) unpack(first int) {
 // pack returns some features of at most groupRows points of a dense tile, packed like a group. The values of rows
 // without a point are undefined. They are valid until the next call of pack or row.
 func (d *reader) pack(points []int32, from, features int) []float64 {
-	d.unpacked, d.first = parallel.Resized(d.unpacked, features*groupRows), -1
+	d.unpacked = parallel.Resized(d.unpacked, features*groupRows)
+	d.first = -1
 	var begin [groupRows]int // where the features of each point are
 	for l, i := range points {
 		r := int(i) - d.tile.rows.From

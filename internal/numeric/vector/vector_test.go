@@ -36,21 +36,25 @@ func TestStoredRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, w := range ways {
 		for range 40 {
-			n, d := 1+rng.IntN(150), 1+rng.IntN(9)
+			n := 1 + rng.IntN(150)
+			d := 1 + rng.IntN(9)
 			values := table(rng, n, d, w.preparation)
 			if rng.IntN(3) == 0 {
 				values[rng.IntN(len(values))] = 1e12 // an outlier
 			}
-			dense, sparse := densePoints(t, n, d, values), sparsePoints(t, n, d, values)
+			dense := densePoints(t, n, d, values)
+			sparse := sparsePoints(t, n, d, values)
 			for _, data := range []dataset.Dataset{dense, sparse} {
 				source := newSource(t, data, w.preparation)
 				spec := source.spec
-				rows, naive := stored(built(t, source, 2)), naiveRows(n, d, values, w.preparation, spec.Mean)
+				rows := stored(built(t, source, 2))
+				naive := naiveRows(n, d, values, w.preparation, spec.Mean)
 				for i, row := range rows {
 					background := 0.0
 					if spec.HasBackground() {
 						background = row[d]
-						if math.Abs(background-naive[i][0]+row[0]) > math.Ldexp(1, int(spec.Grids[0]))+1e-12*naive[i][0] || background <= 0 {
+						if math.Abs(background-naive[i][0]+row[0]) > math.Ldexp(1, int(spec.Grids[0]))+
+							1e-12*naive[i][0] || background <= 0 {
 							t.Fatalf("%s: background %g", w, background)
 						}
 					}
@@ -63,7 +67,8 @@ func TestStoredRows(t *testing.T) {
 							t.Fatalf("%s: row %d reads as %v", w, i, read)
 						}
 						g := math.Ldexp(1, int(spec.Grids[f]))
-						if v != math.Trunc(v/g)*g || math.Abs(v+background-naive[i][f]) > g/2+1e-14*math.Abs(naive[i][f]) {
+						if v != math.Trunc(v/g)*g ||
+							math.Abs(v+background-naive[i][f]) > g/2+1e-14*math.Abs(naive[i][f]) {
 							t.Fatalf("%s: row %d, feature %d is %g, want %g on grid %g", w, i, f, v, naive[i][f], g)
 						}
 					}
@@ -74,7 +79,8 @@ func TestStoredRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, b := stored(built(t, fromSparse, 1)), stored(built(t, fromDense, 1))
+			a := stored(built(t, fromSparse, 1))
+			b := stored(built(t, fromDense, 1))
 			for i := range a {
 				sameBits(t, fmt.Sprintf("%s: row %d", w, i), a[i], b[i])
 			}
@@ -129,12 +135,14 @@ func TestSameBitsEverywhere(t *testing.T) {
 					for _, routines := range availableRoutines() {
 						source.routines = routines
 						for threads := range 3 {
-							what := fmt.Sprintf("%s, %s, %d x %d, k %d, %s, %d threads", w, data.Kind(), n, d, k, routines.name, threads+1)
+							what := fmt.Sprintf("%s, %s, %d x %d, k %d, %s, %d threads", w, data.Kind(), n, d, k,
+								routines.name, threads+1)
 							got := perform(t, j, []*Shard{built(t, source, threads+1)}, [][]int{all})
 							want.same(t, what, &got)
 							cut := rng.IntN(len(all) + 1)
 							parts := [][]int{all[:cut], all[cut:]}
-							shards := []*Shard{built(t, source, threads+1, append([]int{}, parts[0]...)...), built(t, source, 1, append([]int{}, parts[1]...)...)}
+							shards := []*Shard{built(t, source, threads+1, append([]int{}, parts[0]...)...),
+								built(t, source, 1, append([]int{}, parts[1]...)...)}
 							got = perform(t, j, shards, parts)
 							want.same(t, what+", in two", &got)
 						}
@@ -151,7 +159,9 @@ func TestSparseIsDense(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, w := range ways {
 		for range 30 {
-			n, d, k := 20+rng.IntN(200), 1+rng.IntN(12), 1+rng.IntN(9)
+			n := 20 + rng.IntN(200)
+			d := 1 + rng.IntN(12)
+			k := 1 + rng.IntN(9)
 			values := table(rng, n, d, w.preparation)
 			sparse := newSource(t, sparsePoints(t, n, d, values), w.preparation)
 			dense, err := NewSource(sparse.spec, densePoints(t, n, d, values))
@@ -176,7 +186,9 @@ func TestAgainstFormulas(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, w := range ways {
 		for round := range 120 {
-			n, d, k := 9+rng.IntN(150), 1+rng.IntN(8), 1+rng.IntN(9)
+			n := 9 + rng.IntN(150)
+			d := 1 + rng.IntN(8)
+			k := 1 + rng.IntN(9)
 			values := table(rng, n, d, w.preparation)
 			var data dataset.Dataset = densePoints(t, n, d, values)
 			if round%2 == 1 {
@@ -198,7 +210,8 @@ func TestAgainstFormulas(t *testing.T) {
 // compare checks an outcome against naive formulas.
 func compare(t *testing.T, what string, j *job, rows [][]float64, d int, got *outcome) {
 	t.Helper()
-	a, labels := matrixOf(j.model.Metric, d), j.moved()
+	a := matrixOf(j.model.Metric, d)
+	labels := j.moved()
 	distance := func(i, c int) float64 {
 		if j.model.absent(c) {
 			return math.Inf(1)
@@ -213,7 +226,8 @@ func compare(t *testing.T, what string, j *job, rows [][]float64, d int, got *ou
 	}
 	for c := range j.k {
 		if !j.model.absent(c) {
-			scale = math.Max(scale, math.Abs(naiveDistance(metric.SquaredEuclidean, j.model.Centroids[c*d:][:d], make([]float64, d), a)))
+			scale = math.Max(scale, math.Abs(naiveDistance(metric.SquaredEuclidean, j.model.Centroids[c*d:][:d],
+				make([]float64, d), a)))
 		}
 	}
 	if j.model.Distortion != metric.SquaredEuclidean {
@@ -234,7 +248,9 @@ func compare(t *testing.T, what string, j *job, rows [][]float64, d int, got *ou
 			}
 		}
 	}
-	total, far, nearestOf := 0.0, -1.0, make([]float64, len(rows))
+	total := 0.0
+	far := -1.0
+	nearestOf := make([]float64, len(rows))
 	for i, c := range labels {
 		nearestOf[i] = math.Inf(1)
 		for e := range j.k {
@@ -302,7 +318,8 @@ func compare(t *testing.T, what string, j *job, rows [][]float64, d int, got *ou
 
 // checkMoves makes sure that points that move go to a nearest cluster, that points that stay are in one, and that
 // skipped points stay.
-func checkMoves(t *testing.T, what string, j *job, labels []int32, distance func(i, c int) float64, nearest []float64, scale float64, got *outcome) {
+func checkMoves(t *testing.T, what string, j *job, labels []int32, distance func(i, c int) float64, nearest []float64,
+	scale float64, got *outcome) {
 	t.Helper()
 	after := slices.Clone(labels)
 	previous := int32(-1)
@@ -319,7 +336,8 @@ func checkMoves(t *testing.T, what string, j *job, labels []int32, distance func
 			continue
 		}
 		if c < 0 || !near(distance(i, int(c)), nearest[i], scale) {
-			t.Fatalf("%s: point %d is in cluster %d at %g, the nearest is at %g", what, i, c, distance(i, int(max(0, c))), nearest[i])
+			t.Fatalf("%s: point %d is in cluster %d at %g, the nearest is at %g", what, i, c,
+				distance(i, int(max(0, c))), nearest[i])
 		}
 	}
 }
@@ -329,8 +347,10 @@ func TestObjectiveOfRawData(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	const n, d, k = 5000, 5, 4
 	for _, offset := range []float64{0, 1000, -1e6} {
-		values, labels := make([]float64, n*d), make([]int32, n)
-		means, counts := make([]float64, k*d), make([]float64, k)
+		values := make([]float64, n*d)
+		labels := make([]int32, n)
+		means := make([]float64, k*d)
+		counts := make([]float64, k)
 		for i := range n {
 			labels[i] = int32(rng.IntN(k))
 			counts[labels[i]]++

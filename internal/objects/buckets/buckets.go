@@ -66,7 +66,8 @@ func (s *Set) bucket(ctx context.Context, r objects.Rule, u objects.URI) (*blob.
 	bucket, err := blob.OpenBucket(context.WithoutCancel(ctx), address)
 	if err != nil {
 		return nil, fault.New(fault.FailedPrecondition, "STORE_NOT_CONFIGURED",
-			"the object store of %s cannot be opened: %s; check its options in --import-allow, the region and the credentials", u, causeOf(err))
+			"the object store of %s cannot be opened: %s; check its options in --import-allow, the region and the "+
+				"credentials", u, causeOf(err))
 	}
 	s.open[address] = bucket
 	return bucket, nil
@@ -116,7 +117,8 @@ func list(ctx context.Context, bucket *blob.Bucket, u objects.URI) ([]string, er
 		}
 		if listed == maxListed {
 			return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS",
-				"more than %d objects begin with %s; name fewer", maxListed, objects.URI{Scheme: u.Scheme, Bucket: u.Bucket, Key: u.Beginning()})
+				"more than %d objects begin with %s; name fewer", maxListed,
+				objects.URI{Scheme: u.Scheme, Bucket: u.Bucket, Key: u.Beginning()})
 		}
 		if !object.IsDir && u.Names(object.Key) {
 			keys = append(keys, object.Key)
@@ -126,7 +128,8 @@ func list(ctx context.Context, bucket *blob.Bucket, u objects.URI) ([]string, er
 		}
 	}
 	if len(keys) == 0 {
-		return nil, fault.New(fault.NotFound, "NO_OBJECTS", "no object matches %s", u).OnField("uris").With("uri", u.String())
+		return nil, fault.New(fault.NotFound, "NO_OBJECTS", "no object matches %s", u).OnField("uris").With("uri",
+			u.String())
 	}
 	slices.Sort(keys)
 	return keys, nil
@@ -138,7 +141,8 @@ func describe(ctx context.Context, bucket *blob.Bucket, u objects.URI) (Object, 
 	if err != nil {
 		return Object{}, explain(u, err)
 	}
-	return Object{URI: u.String(), Bytes: found.Size, ETag: found.ETag, Version: versionOf(found), Modified: found.ModTime}, nil
+	return Object{URI: u.String(), Bytes: found.Size, ETag: found.ETag, Version: versionOf(found),
+		Modified: found.ModTime}, nil
 }
 
 // Sign returns a URL by which a version of an object can be read for a while, without credentials. The URL names the
@@ -152,15 +156,17 @@ func (s *Set) Sign(ctx context.Context, r objects.Rule, o Object) (signed, etag 
 	if err != nil {
 		return "", "", err
 	}
-	signed, err = bucket.SignedURL(ctx, u.Key, &blob.SignedURLOptions{Expiry: expiry, Method: http.MethodGet, BeforeSign: func(as func(any) bool) error {
-		if o.Version != "" {
-			selectVersion(as, o.Version)
-		}
-		return nil
-	}})
+	signed, err = bucket.SignedURL(ctx, u.Key, &blob.SignedURLOptions{Expiry: expiry, Method: http.MethodGet,
+		BeforeSign: func(as func(any) bool) error {
+			if o.Version != "" {
+				selectVersion(as, o.Version)
+			}
+			return nil
+		}})
 	if gcerrors.Code(err) == gcerrors.Unimplemented {
 		return "", "", fault.New(fault.FailedPrecondition, "CANNOT_SIGN",
-			"the credentials for %s cannot sign URLs, by which workers read objects; use those of a service account (GOOGLE_APPLICATION_CREDENTIALS)", u)
+			"the credentials for %s cannot sign URLs, by which workers read objects; use those of a service account "+
+				"(GOOGLE_APPLICATION_CREDENTIALS)", u)
 	}
 	if err != nil {
 		return "", "", explain(u, err)
@@ -178,13 +184,16 @@ func explain(u objects.URI, err error) error {
 	}
 	switch code := gcerrors.Code(err); {
 	case code == gcerrors.NotFound:
-		return fault.New(fault.NotFound, "NO_OBJECTS", "there is no object %s", u).OnField("uris").With("uri", u.String())
+		return fault.New(fault.NotFound, "NO_OBJECTS", "there is no object %s", u).OnField("uris").With("uri",
+			u.String())
 	case code == gcerrors.PermissionDenied, strings.Contains(err.Error(), "StatusCode: 403"):
 		return fault.New(fault.PermissionDenied, "OBJECT_DENIED",
-			"the object store denies access to %s (%s); its owner can allow it to the credentials of the coordinator", u, causeOf(err)).With("uri", u.String())
+			"the object store denies access to %s (%s); its owner can allow it to the credentials of the coordinator",
+			u, causeOf(err)).With("uri", u.String())
 	}
 	return fault.New(fault.FailedPrecondition, "STORE_FAILED",
-		"the object store does not answer about %s: %s; check its address, its region and the credentials", u, causeOf(err)).With("uri", u.String())
+		"the object store does not answer about %s: %s; check its address, its region and the credentials", u,
+		causeOf(err)).With("uri", u.String())
 }
 
 // causeOf returns the part of an error that says what happened: what the network or the store said, or else the
@@ -223,7 +232,8 @@ func selectVersion(as func(any) bool, version string) {
 	case as(&ofS3):
 		ofS3.VersionId = &version
 	case as(&ofGCS):
-		ofGCS.Scheme, ofGCS.QueryParameters = storage.SigningSchemeV4, url.Values{"generation": {version}}
+		ofGCS.Scheme = storage.SigningSchemeV4
+		ofGCS.QueryParameters = url.Values{"generation": {version}}
 	}
 }
 

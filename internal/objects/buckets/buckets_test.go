@@ -68,17 +68,21 @@ func TestSignedURLsNameVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "key.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("STORAGE_EMULATOR_HOST", "localhost:1") // no credentials of this machine
-	query, etag = signed(t, "admin=gs://data/?access_id=robot&private_key_path="+url.QueryEscape(file), Object{URI: "gs://data/a.csv", ETag: "tag", Version: "42"})
+	query, etag = signed(t, "admin=gs://data/?access_id=robot&private_key_path="+url.QueryEscape(file),
+		Object{URI: "gs://data/a.csv", ETag: "tag", Version: "42"})
 	if query.Get("generation") != "42" || query.Get("X-Goog-Signature") == "" || etag != "" {
 		t.Errorf("gs: %v, ETag %s", query, etag)
 	}
 	b := NewSet()
 	defer b.Close()
-	if _, _, err := b.Sign(t.Context(), ruleOf(t, "admin=gs://other/"), Object{URI: "gs://other/a.csv", Version: "42"}); !fault.Is(err, "CANNOT_SIGN") {
+	if _, _, err := b.Sign(t.Context(), ruleOf(t, "admin=gs://other/"),
+		Object{URI: "gs://other/a.csv", Version: "42"}); !fault.Is(err, "CANNOT_SIGN") {
 		t.Errorf("without a key: %v", err)
 	}
 }

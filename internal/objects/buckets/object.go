@@ -22,5 +22,6 @@ const MaxObjects = 5_000
 // TooMany returns the error about more than MaxObjects objects.
 func TooMany() error {
 	return fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS",
-		"the URIs name more than %d objects, the largest number supported; name fewer, or write larger objects", MaxObjects).OnField("uris")
+		"the URIs name more than %d objects, the largest number supported; name fewer, or write larger objects",
+		MaxObjects).OnField("uris")
 }

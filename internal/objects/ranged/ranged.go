@@ -50,7 +50,8 @@ var errSilent = fmt.Errorf("the store sent nothing for %v", answerTimeout)
 func NewClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: connectTimeout}).DialContext
-	transport.TLSHandshakeTimeout, transport.ResponseHeaderTimeout, transport.MaxIdleConnsPerHost = connectTimeout, answerTimeout, 16
+	transport.TLSHandshakeTimeout, transport.ResponseHeaderTimeout, transport.MaxIdleConnsPerHost = connectTimeout,
+		answerTimeout, 16
 	return &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -138,7 +139,8 @@ func (f *File) from(at int64) (data []byte, offset int64, err error) {
 	number := at / size
 	b := f.need(number)
 	if f.blocks[number-1] != nil { // the file is read in order
-		for next := number + 1; next <= number+f.ahead && next*size < f.Size && (f.blocks[next] != nil || f.makeRoom()); next++ {
+		for next := number + 1; next <= number+f.ahead && next*size < f.Size &&
+			(f.blocks[next] != nil || f.makeRoom()); next++ {
 			f.need(next)
 		}
 	}
@@ -254,7 +256,8 @@ func (f *File) request(from, length int64) (data []byte, again bool, err error) 
 		}
 		if err != nil {
 			why := cmp.Or(context.Cause(ctx), redact.WithoutURL(err))
-			return nil, true, f.unreadable(fmt.Sprintf("the transfer broke off after %d of %d bytes (%v)", n, len(data), why))
+			return nil, true, f.unreadable(fmt.Sprintf("the transfer broke off after %d of %d bytes (%v)", n,
+				len(data), why))
 		}
 	}
 	return data, false, nil
@@ -268,16 +271,19 @@ func (f *File) check(response *http.Response, from, length int64) (again bool, e
 	case code == http.StatusNotFound, code == http.StatusGone:
 		return false, f.changed("was deleted")
 	case code == http.StatusPartialContent:
-		if want := fmt.Sprintf("bytes %d-%d/%d", from, from+length-1, f.Size); response.Header.Get("Content-Range") != want {
+		if want := fmt.Sprintf("bytes %d-%d/%d", from, from+length-1,
+			f.Size); response.Header.Get("Content-Range") != want {
 			return false, f.changed("has another size now")
 		}
-	case code == http.StatusOK && length == f.Size && (response.ContentLength == f.Size || response.ContentLength < 0): // all of it
+	case code == http.StatusOK && length == f.Size && (response.ContentLength == f.Size || response.ContentLength < 0):
+		// all of it
 	case code == http.StatusOK:
 		return false, f.unreadable("the store ignores ranges")
 	default:
 		beginning, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
 		reason := fmt.Sprintf("the store answers %q", cmp.Or(errorCode(beginning), response.Status))
-		return code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout, f.unreadable(reason)
+		return code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout,
+			f.unreadable(reason)
 	}
 	if found := response.Header.Get("ETag"); f.ETag != "" && found != "" && strong(found) != strong(f.ETag) {
 		return false, f.changed("was replaced")
@@ -299,7 +305,8 @@ func errorCode(body []byte) string {
 }
 
 func (f *File) changed(how string) error {
-	return fault.New(fault.FailedPrecondition, Changed, "%s %s while it was read; import it again", f.URI, how).With("uri", f.URI)
+	return fault.New(fault.FailedPrecondition, Changed, "%s %s while it was read; import it again", f.URI, how).With(
+		"uri", f.URI)
 }
 
 func (f *File) unreadable(why string) error {

@@ -44,7 +44,8 @@ func serve(t *testing.T, data []byte, before func(w http.ResponseWriter, r *http
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
 	}))
 	t.Cleanup(server.Close)
-	return Object{URI: "s3://bucket/key", URL: server.URL + "/key?Signature=secret", Size: int64(len(data)), ETag: `"one"`}
+	return Object{URI: "s3://bucket/key", URL: server.URL + "/key?Signature=secret", Size: int64(len(data)),
+		ETag: `"one"`}
 }
 
 func open(t *testing.T, o Object, moved func(int)) *File {
@@ -74,7 +75,8 @@ func TestReads(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(2, 2))
 	for range 200 {
-		at, p := rng.Int64N(f.Size), make([]byte, rng.IntN(300_000))
+		at := rng.Int64N(f.Size)
+		p := make([]byte, rng.IntN(300_000))
 		n, err := f.ReadAt(p, at)
 		want := data[at:min(f.Size, at+int64(len(p)))]
 		if !bytes.Equal(p[:n], want) || (err == nil) != (n == len(p)) || err != nil && !errors.Is(err, io.EOF) {
@@ -120,17 +122,24 @@ func TestRefusals(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"replaced":     {nil, func(o *Object) { o.ETag = `"two"` }, Changed, "s3://bucket/key was replaced while it was read"},
-		"another ETag": {func(w http.ResponseWriter, r *http.Request) bool { r.Header.Del("If-Match"); return false }, func(o *Object) { o.ETag = `"two"` }, Changed, "was replaced"},
-		"shorter":      {nil, func(o *Object) { o.Size = 2000 }, Changed, "has another size"},
-		"deleted":      {func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(404); return true }, nil, Changed, "was deleted"},
+		"replaced": {nil, func(o *Object) { o.ETag = `"two"` }, Changed,
+			"s3://bucket/key was replaced while it was read"},
+		"another ETag": {func(w http.ResponseWriter, r *http.Request) bool { r.Header.Del("If-Match"); return false },
+			func(o *Object) { o.ETag = `"two"` }, Changed, "was replaced"},
+		"shorter": {nil, func(o *Object) { o.Size = 2000 }, Changed, "has another size"},
+		"deleted": {func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(404); return true }, nil, Changed,
+			"was deleted"},
 		"denied": {func(w http.ResponseWriter, _ *http.Request) bool {
 			w.WriteHeader(403)
 			_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code></Error>")
 			return true
 		}, nil, Unreadable, `the store answers "AccessDenied"`},
-		"without ranges":     {func(w http.ResponseWriter, r *http.Request) bool { _, _ = w.Write(data[:10]); return true }, nil, Unreadable, "ignores ranges"},
-		"nobody answers":     {nil, func(o *Object) { o.URL = "http://127.0.0.1:1/key?Signature=secret" }, Unreadable, "connection refused"},
+		"without ranges": {func(w http.ResponseWriter, r *http.Request) bool {
+			_, _ = w.Write(data[:10])
+			return true
+		}, nil, Unreadable, "ignores ranges"},
+		"nobody answers": {nil, func(o *Object) { o.URL = "http://127.0.0.1:1/key?Signature=secret" }, Unreadable,
+			"connection refused"},
 		"a URL that is none": {nil, func(o *Object) { o.URL = ":Signature=secret" }, Unreadable, "not valid"},
 	} {
 		o := serve(t, data, c.before)
@@ -138,7 +147,8 @@ func TestRefusals(t *testing.T) {
 			c.change(&o)
 		}
 		_, err := open(t, o, func(int) {}).ReadAt(make([]byte, 10), 0)
-		if !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "secret") {
+		if !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -194,7 +204,8 @@ func TestAHangingTransfer(t *testing.T) {
 		})}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		f := Open(ctx, client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, func(int) {})
+		f := Open(ctx, client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))},
+			func(int) {})
 		read, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
 		if err != nil || !bytes.Equal(read, data) || requests != 2 {
 			t.Errorf("%d bytes after %d requests, %v", len(read), requests, err)
@@ -206,11 +217,15 @@ func TestAHangingTransfer(t *testing.T) {
 func TestAStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		data := content(1000)
-		client := &http.Client{Transport: stores(func(r *http.Request) *http.Response { return part(r, data, hanging{r.Context()}) })}
+		client := &http.Client{Transport: stores(func(r *http.Request) *http.Response {
+			return part(r, data, hanging{r.Context()})
+		})}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		f := Open(ctx, client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, func(int) {})
-		if _, err := f.ReadAt(make([]byte, 1), 0); !fault.Is(err, Unreadable) || !strings.Contains(err.Error(), "sent nothing for 30s") {
+		f := Open(ctx, client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))},
+			func(int) {})
+		if _, err := f.ReadAt(make([]byte, 1), 0); !fault.Is(err, Unreadable) ||
+			!strings.Contains(err.Error(), "sent nothing for 30s") {
 			t.Error(err)
 		}
 	})
@@ -228,7 +243,8 @@ func TestBlocksInFlightCount(t *testing.T) {
 			<-release
 			return part(r, data, nil)
 		})}
-		f := Open(t.Context(), client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, func(int) {})
+		f := Open(t.Context(), client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))},
+			func(int) {})
 		var readers sync.WaitGroup
 		const pairs = 16
 		for number := range int64(pairs) {
@@ -263,7 +279,8 @@ func TestAReplacedBlockStays(t *testing.T) {
 			<-fail
 			return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Request: r}
 		})}
-		f := Open(t.Context(), client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, func(int) {})
+		f := Open(t.Context(), client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))},
+			func(int) {})
 		f.mu.Lock()
 		f.need(0)
 		f.mu.Unlock()

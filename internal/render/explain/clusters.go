@@ -44,13 +44,17 @@ func (e *explainer) clusters() (all []string) {
 		all = append(all, fmt.Sprintf("The smallest cluster has %s, the largest %d.", smallest, slices.Max(sizes)))
 	}
 	if len(empty) > 0 {
-		all = append(all, fmt.Sprintf("%s no point: %s.", text.Count(len(empty), "cluster has", "clusters have"), e.named(empty)))
+		all = append(all, fmt.Sprintf("%s no point: %s.", text.Count(len(empty), "cluster has", "clusters have"),
+			e.named(empty)))
 	}
 	if len(tiny) > 0 {
-		all = append(all, fmt.Sprintf("%s much smaller than the others: %s.", text.Count(len(tiny), "cluster is", "clusters are"), e.named(tiny)))
+		all = append(all, fmt.Sprintf("%s much smaller than the others: %s.", text.Count(len(tiny), "cluster is",
+			"clusters are"), e.named(tiny)))
 	}
 	if share := float64(sizes[largest]) / float64(max(total, 1)); share > hugeShare {
-		all = append(all, fmt.Sprintf("Cluster %s has %.0f%% of all points: the others contain little more than outliers.", e.named([]int{largest}), 100*share))
+		all = append(all,
+			fmt.Sprintf("Cluster %s has %.0f%% of all points: the others contain little more than outliers.",
+				e.named([]int{largest}), 100*share))
 		e.oneHuge = true
 	}
 	if len(all) == 1 && !e.warned("SINGLETON_CLUSTERS") {
@@ -93,12 +97,14 @@ func (e *explainer) confidence() []string {
 	}
 	e.unsurePoints = float64(len(points)) > manyShare*float64(len(e.Confidence))
 	if e.r.GetRowScores().GetPosterior() {
-		return []string{fmt.Sprintf("By the mixture of Gaussians, %s in a cluster with a probability below %g, the lowest %s.",
+		return []string{fmt.Sprintf("By the mixture of Gaussians, %s in a cluster with a probability below %g, "+
+			"the lowest %s.",
 			text.Count(len(points), "point is", "points are"), lowConfidence, strings.Join(names, ", "))}
 	}
 	runs := "Restarts"
 	if e.r.GetChoice() != nil {
 		runs = "Restarts and folds"
 	}
-	return []string{fmt.Sprintf("%s disagree about %s, above all about %s.", runs, text.Plural(len(points), "point"), strings.Join(names, ", "))}
+	return []string{fmt.Sprintf("%s disagree about %s, above all about %s.", runs, text.Plural(len(points), "point"),
+		strings.Join(names, ", "))}
 }

@@ -34,14 +34,16 @@ func (e *explainer) constraints() (all []string) {
 
 // Satisfied says in a sentence how many constraints an answer satisfies.
 func Satisfied(c *cleavev1.ConstraintReport) string {
-	total, violated := text.GroupedCount(int(c.GetTotal()), "constraint is", "constraints are"), c.GetTotal()-c.GetSatisfied()
+	total := text.GroupedCount(int(c.GetTotal()), "constraint is", "constraints are")
+	violated := c.GetTotal() - c.GetSatisfied()
 	switch {
 	case violated > 0:
 		verb := "are"
 		if violated == 1 {
 			verb = "is"
 		}
-		return fmt.Sprintf("%s of %s satisfied; %s %s violated.", text.Grouped(int(c.GetSatisfied())), total, strings.Join(Violated(c), " and "), verb)
+		return fmt.Sprintf("%s of %s satisfied; %s %s violated.", text.Grouped(int(c.GetSatisfied())), total,
+			strings.Join(Violated(c), " and "), verb)
 	case c.GetTotal() == 1:
 		return "The constraint is satisfied."
 	}
@@ -83,7 +85,9 @@ func (e *explainer) worst() (all []string) {
 	}
 	all = append(all, fmt.Sprintf("%s %s.", lead, strings.Join(named, ", ")))
 	if points := e.atFault(violated); len(points) > 0 {
-		all = append(all, fmt.Sprintf("These points are in several violated constraints each, so the points themselves may be wrong: %s.", strings.Join(points, ", ")))
+		all = append(all,
+			fmt.Sprintf("These points are in several violated constraints each, so the points themselves may be "+
+				"wrong: %s.", strings.Join(points, ", ")))
 		e.pointsAtFault = true
 	}
 	return all
@@ -201,7 +205,8 @@ func SuspectText(s *cleavev1.Suspect, names, classes []string) string {
 	if names != nil {
 		between = " and "
 	}
-	return fmt.Sprintf("%s%s%s (%s, %.2f)", NameIn(names, s.GetRow()), between, NameIn(names, s.GetOther()), SuspectKind(s), s.GetStrength())
+	return fmt.Sprintf("%s%s%s (%s, %.2f)", NameIn(names, s.GetRow()), between, NameIn(names, s.GetOther()),
+		SuspectKind(s), s.GetStrength())
 }
 
 // NameIn returns the name of a number, or the number if it has none.
@@ -214,9 +219,11 @@ func NameIn(names []string, number uint32) string {
 
 // Contradicted says in a sentence what it means that the data contradicts the suspects of a result.
 func Contradicted(r *cleavev1.Result) string {
-	held, reason := "they are", "either these are wrong, or their points lie on the border between two clusters"
+	held := "they are"
+	reason := "either these are wrong, or their points lie on the border between two clusters"
 	if len(r.GetSuspects()) == 1 {
-		held, reason = "it is", "either it is wrong, or its points lie on the border between two clusters"
+		held = "it is"
+		reason = "either it is wrong, or its points lie on the border between two clusters"
 		if r.GetSuspects()[0].Other == nil {
 			reason = "either it is wrong, or its point lies on the border between two clusters"
 		}
@@ -243,6 +250,7 @@ func (e *explainer) suspects() []string {
 	}
 	return []string{
 		Contradicted(e.r),
-		fmt.Sprintf("%s %s; the number is how clearly the data contradicts it, from 0 to 1.", lead, strings.Join(named, ", ")),
+		fmt.Sprintf("%s %s; the number is how clearly the data contradicts it, from 0 to 1.", lead,
+			strings.Join(named, ", ")),
 	}
 }

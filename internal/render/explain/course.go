@@ -24,10 +24,13 @@ func (e *explainer) course() (all []string) {
 		all = append(all, fmt.Sprintf("Of several starts, number %d gave the best answer.", r.GetRestart()+1))
 	}
 	if shifts := len(r.GetShifts()); shifts > 0 {
-		all = append(all, fmt.Sprintf("%s undone by a shift of the diagonal, which is %s at the end.", text.Count(shifts, "step raised the objective and was", "steps raised the objective and were"), text.Brief(r.GetSigma())))
+		all = append(all, fmt.Sprintf("%s undone by a shift of the diagonal, which is %s at the end.",
+			text.Count(shifts, "step raised the objective and was", "steps raised the objective and were"),
+			text.Brief(r.GetSigma())))
 	}
 	if s := r.GetSpectral(); s != nil {
-		all = append(all, fmt.Sprintf("Computing the eigenvectors took %s.", text.Plural(int(s.GetProducts()), "matrix-vector product")))
+		all = append(all, fmt.Sprintf("Computing the eigenvectors took %s.", text.Plural(int(s.GetProducts()),
+			"matrix-vector product")))
 	}
 	return append(all, e.time()...)
 }
@@ -42,17 +45,22 @@ func Stopped(r *cleavev1.Result) string {
 		}
 		return fmt.Sprintf("The run converged: after %s, no point moved.", iterations)
 	case cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS:
-		return fmt.Sprintf("The run did not converge: it was stopped after %s, the limit%s.", iterations, stillMoving(r))
+		return fmt.Sprintf("The run did not converge: it was stopped after %s, the limit%s.", iterations,
+			stillMoving(r))
 	case cleavev1.StopReason_STOP_REASON_TOLERANCE:
-		return fmt.Sprintf("The run stopped after %s, when the objective improved by no more than the tolerance%s.", iterations, stillMoving(r))
+		return fmt.Sprintf("The run stopped after %s, when the objective improved by no more than the tolerance%s.",
+			iterations, stillMoving(r))
 	case cleavev1.StopReason_STOP_REASON_RISE:
-		return fmt.Sprintf("The run stopped after %s, because the next step would have raised the objective.", iterations)
+		return fmt.Sprintf("The run stopped after %s, because the next step would have raised the objective.",
+			iterations)
 	case cleavev1.StopReason_STOP_REASON_CYCLE:
-		return fmt.Sprintf("The run did not converge: after %s the labels began to repeat, and the best so far were kept.", iterations)
+		return fmt.Sprintf("The run did not converge: after %s the labels began to repeat, and the best so far "+
+			"were kept.", iterations)
 	case cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS:
 		return "The eigenvectors did not converge: the solver reached its limit, and its approximations were clustered."
 	case cleavev1.StopReason_STOP_REASON_TIME_LIMIT:
-		return fmt.Sprintf("The run reached its time limit after %s; these are its labels so far%s.", iterations, stillMoving(r))
+		return fmt.Sprintf("The run reached its time limit after %s; these are its labels so far%s.", iterations,
+			stillMoving(r))
 	case cleavev1.StopReason_STOP_REASON_CANCELLED:
 		return fmt.Sprintf("The run was canceled after %s; these are its labels so far%s.", iterations, stillMoving(r))
 	}
@@ -71,12 +79,15 @@ func stillMoving(r *cleavev1.Result) string {
 // Objective says in a sentence what the objective is and, if the run has several iterations, how it changed, in percent
 // if that is less than 100. The number function writes its values.
 func Objective(r *cleavev1.Result, number func(float64) string) string {
-	objective, history := fmt.Sprintf("The objective (%s)", r.GetObjectiveName()), r.GetHistory()
+	objective := fmt.Sprintf("The objective (%s)", r.GetObjectiveName())
+	history := r.GetHistory()
 	if len(history) < 2 {
 		return fmt.Sprintf("%s is %s.", objective, number(r.GetObjective()))
 	}
-	first, last := history[0].GetObjective(), history[len(history)-1].GetObjective()
-	by, change := math.Abs(last-first), "fell"
+	first := history[0].GetObjective()
+	last := history[len(history)-1].GetObjective()
+	by := math.Abs(last - first)
+	change := "fell"
 	if last > first {
 		change = "rose"
 	}
@@ -84,7 +95,8 @@ func Objective(r *cleavev1.Result, number func(float64) string) string {
 	case by <= 0.0005*math.Abs(first):
 		return fmt.Sprintf("%s is %s; it hardly changed after the first iteration.", objective, number(last))
 	case by < math.Abs(first):
-		return fmt.Sprintf("%s %s by %s, from %s to %s.", objective, change, text.Percent(by/math.Abs(first)), number(first), number(last))
+		return fmt.Sprintf("%s %s by %s, from %s to %s.", objective, change, text.Percent(by/math.Abs(first)),
+			number(first), number(last))
 	}
 	return fmt.Sprintf("%s %s from %s to %s.", objective, change, number(first), number(last))
 }
@@ -103,9 +115,11 @@ func Phases(r *cleavev1.Result) []Phase {
 	initialize, iterate := "first labels", "iterations"
 	switch tried := len(r.GetChoice().GetTried()); {
 	case r.GetKSelection() != nil:
-		initialize, iterate = "finding clusters", "comparing numbers of clusters"
+		initialize = "finding clusters"
+		iterate = "comparing numbers of clusters"
 	case tried > 0:
-		initialize, iterate = "trying "+text.Plural(tried, "method"), "scoring the answer"
+		initialize = "trying " + text.Plural(tried, "method")
+		iterate = "scoring the answer"
 	case r.GetChoice() != nil:
 		initialize, iterate = "finding the clusters", "scoring the answer"
 	case r.GetSpectral() != nil:
@@ -130,9 +144,11 @@ func (e *explainer) time() []string {
 	for _, phase := range Phases(e.r) {
 		switch share := phase.Took.Seconds() / total.Seconds(); {
 		case share >= nearlyAll:
-			return []string{fmt.Sprintf("It took %s, nearly all of it for %s.", text.Seconds(total.Seconds()), phase.Name)}
+			return []string{fmt.Sprintf("It took %s, nearly all of it for %s.", text.Seconds(total.Seconds()),
+				phase.Name)}
 		case share > mostOf:
-			return []string{fmt.Sprintf("It took %s, %.0f%% of it for %s.", text.Seconds(total.Seconds()), 100*share, phase.Name)}
+			return []string{fmt.Sprintf("It took %s, %.0f%% of it for %s.", text.Seconds(total.Seconds()),
+				100*share, phase.Name)}
 		}
 	}
 	return []string{fmt.Sprintf("It took %s.", text.Seconds(total.Seconds()))}

@@ -89,18 +89,23 @@ func (e *explainer) found() []string {
 	case e.Spec != nil && wire.Algorithm(e.Spec).Name != "":
 		how = " by " + wire.Algorithm(e.Spec).Name
 	}
-	all := []string{fmt.Sprintf("%s put into %s%s.", text.Count(int(r.GetRows()), "point was", "points were"), text.Plural(int(r.GetK()), "cluster"), how)}
+	all := []string{fmt.Sprintf("%s put into %s%s.", text.Count(int(r.GetRows()), "point was", "points were"),
+		text.Plural(int(r.GetK()), "cluster"), how)}
 	if words := e.methodSentence(r.GetChoice().GetChosen()); words != "" {
 		all = append(all, words)
 	}
 	if n := r.GetDroppedRows(); n > 0 {
-		all = append(all, text.Count(int(n), "row could not be clustered and was", "rows could not be clustered and were")+" left out.")
+		all = append(all,
+			text.Count(int(n), "row could not be clustered and was", "rows could not be clustered and were")+
+				" left out.")
 	}
 	if scaled := scaleSentences[r.GetScale()]; scaled != "" {
 		all = append(all, scaled)
 	}
 	if g := r.GetNeighborGraph(); g != nil {
-		all = append(all, fmt.Sprintf("The run clustered the graph of the %d nearest neighbors of every point, which has %s.", g.GetNeighbors(), text.Plural(int(g.GetEdges()), "edge")))
+		all = append(all,
+			fmt.Sprintf("The run clustered the graph of the %d nearest neighbors of every point, which has %s.",
+				g.GetNeighbors(), text.Plural(int(g.GetEdges()), "edge")))
 	}
 	return all
 }
@@ -144,12 +149,16 @@ func (e *explainer) method() (all []string) {
 	if next != nil && taken != nil {
 		compared := "the next best is %q, with a held-out accuracy of %.2f (1: all right; 0: chance)."
 		if next.GetAgreement() > taken.GetAgreement() {
-			compared = "%q has the best held-out accuracy, %.2f (1: all right; 0: chance), but the advantage is too small to be trusted."
+			compared = "%q has the best held-out accuracy, %.2f (1: all right; 0: chance), but the advantage is too " +
+				"small to be trusted."
 		}
-		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "method"), MethodText(next.GetMethod()), next.GetAgreement()))
+		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "method"),
+			MethodText(next.GetMethod()), next.GetAgreement()))
 	}
 	if taken != nil && taken.GetAgreement() < lowHeldOut {
-		all = append(all, fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data says little about these %ss, or many of the %ss are wrong.", taken.GetAgreement(), e.given, e.given))
+		all = append(all,
+			fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data says little about "+
+				"these %ss, or many of the %ss are wrong.", taken.GetAgreement(), e.given, e.given))
 		e.lowAccuracy = true
 	}
 	return all
@@ -171,12 +180,15 @@ func (e *explainer) scores() []string {
 	case v.GetAri() < 0.9:
 		judged = "are much like"
 	}
-	return []string{fmt.Sprintf("The clusters %s the true classes: the adjusted Rand index is %.2f (1: the same; 0: chance), the normalized mutual information %.2f.", judged, v.GetAri(), v.GetNmi())}
+	return []string{fmt.Sprintf("The clusters %s the true classes: the adjusted Rand index is %.2f (1: the same; 0: "+
+		"chance), the normalized mutual information %.2f.", judged, v.GetAri(), v.GetNmi())}
 }
 
 func (e *explainer) warnings() []string {
 	answer, _ := wire.SplitNotices(wire.WithoutSuspects(e.r, e.r.GetWarnings()))
-	return Sentences(slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return n.GetMessage() == e.r.GetKSelection().GetReason() })) // the paragraph "How many" has it already
+	return Sentences(slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool {
+		return n.GetMessage() == e.r.GetKSelection().GetReason()
+	})) // the paragraph "How many" has it already
 }
 
 func (e *explainer) reading() []string {
@@ -242,7 +254,8 @@ func (e *explainer) otherLabels() (files []string) {
 // advice says what to try. It must come last: the other paragraphs find what looks wrong.
 func (e *explainer) advice() (all []string) {
 	r, stopped, others := e.r, e.r.GetStopReason(), e.otherLabels()
-	against, sizes := len(r.GetSuspects()) > 0, r.GetClusterSizes()
+	against := len(r.GetSuspects()) > 0
+	sizes := r.GetClusterSizes()
 	filled := len(slices.DeleteFunc(slices.Clone(sizes), func(size uint32) bool { return size == 0 }))
 	dense := r.GetModel() != nil && r.GetModel().GetLandmarks() == nil || r.GetKernel() != nil
 	say := func(when bool, format string, args ...any) {
@@ -250,35 +263,54 @@ func (e *explainer) advice() (all []string) {
 			all = append(all, fmt.Sprintf(format, args...))
 		}
 	}
-	say(stopped == cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS, "Give it more iterations: --max-iterations %d.", max(2*r.GetIterations(), 200))
-	say(stopped == cleavev1.StopReason_STOP_REASON_CYCLE, "Use more restarts, so that one of them converges: --restarts %d.", max(20, 2*e.Spec.GetRestarts()))
+	say(stopped == cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS, "Give it more iterations: --max-iterations %d.",
+		max(2*r.GetIterations(), 200))
+	say(stopped == cleavev1.StopReason_STOP_REASON_CYCLE,
+		"Use more restarts, so that one of them converges: --restarts %d.", max(20, 2*e.Spec.GetRestarts()))
 	say(stopped == cleavev1.StopReason_STOP_REASON_CANCELLED, "Let it run to its end.")
-	say(stopped == cleavev1.StopReason_STOP_REASON_TIME_LIMIT, "Give it more time (--timeout), or more workers: cleave plan says what it takes.")
-	say(stopped == cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS, "Accept less accurate eigenvectors (--tolerance 1e-5), or join loose pieces of the graph (--components join).")
+	say(stopped == cleavev1.StopReason_STOP_REASON_TIME_LIMIT,
+		"Give it more time (--timeout), or more workers: cleave plan says what it takes.")
+	say(stopped == cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS,
+		"Accept less accurate eigenvectors (--tolerance 1e-5), or join loose pieces of the graph (--components join).")
 	say(filled < len(sizes), "Ask for fewer clusters: --k %d.", filled)
 	if e.oneHuge || e.warned("SINGLETON_CLUSTERS") {
-		say(true, "Outliers may form clusters of their own: look at the points in the small clusters, and leave them out if they are errors.")
-		say(dense && scaleSentences[r.GetScale()] == "", "A few columns with large units may dominate: --scale robust gives all columns the same spread, even if some values are extreme.")
-		say(r.GetNeighborGraph() == nil, "Compare points by their nearest neighbors, which finds clusters of any shape: --knn 10.")
+		say(true, "Outliers may form clusters of their own: look at the points in the small clusters, and leave them "+
+			"out if they are errors.")
+		say(dense && scaleSentences[r.GetScale()] == "",
+			"A few columns with large units may dominate: --scale robust gives all columns the same spread, even if "+
+				"some values are extreme.")
+		say(r.GetNeighborGraph() == nil,
+			"Compare points by their nearest neighbors, which finds clusters of any shape: --knn 10.")
 	}
 	say(e.pointsAtFault, "Check the points that are in several violated constraints, and their constraints.")
 	if e.manyViolated {
-		say(r.GetChoice() == nil, "Leave out --algorithm: auto tries several methods, and chooses the one with the best held-out accuracy.")
-		say(r.GetChoice() == nil, "If every constraint is certain, --algorithm cop-kmeans violates none, or says that they contradict each other.")
-		say(r.GetChoice() != nil, "If every constraint is certain, --enforce always makes them hold, except those that contradict each other.")
+		say(r.GetChoice() == nil, "Leave out --algorithm: auto tries several methods, and chooses the one with the "+
+			"best held-out accuracy.")
+		say(r.GetChoice() == nil, "If every constraint is certain, --algorithm cop-kmeans violates none, or says "+
+			"that they contradict each other.")
+		say(r.GetChoice() != nil, "If every constraint is certain, --enforce always makes them hold, except those "+
+			"that contradict each other.")
 	}
 	if against {
 		what := SuspectNoun(r.GetSuspects())
-		say(true, "Check the %s that the data contradicts, all listed in suspects.csv, and remove or correct the wrong ones.", what)
-		say(e.Spec.GetAuto().GetEnforce() != cleavev1.Enforcement_ENFORCEMENT_NEVER, "Let the data overrule wrong %s that you cannot find: --enforce never.", what)
+		say(true, "Check the %s that the data contradicts, all listed in suspects.csv, and remove or correct the "+
+			"wrong ones.", what)
+		say(e.Spec.GetAuto().GetEnforce() != cleavev1.Enforcement_ENFORCEMENT_NEVER,
+			"Let the data overrule wrong %s that you cannot find: --enforce never.", what)
 	}
-	say(e.warned("CONSTRAINTS_CONTRADICTED"), "Some constraints and seeds contradict each other, so they cannot all hold: remove the wrong ones.")
-	say(e.warned("CONSTRAINTS_UNSATISFIED"), "Check the cannot-links that no assignment satisfies, or ask for more clusters: points that must all be apart need one cluster each.")
+	say(e.warned("CONSTRAINTS_CONTRADICTED"),
+		"Some constraints and seeds contradict each other, so they cannot all hold: remove the wrong ones.")
+	say(e.warned("CONSTRAINTS_UNSATISFIED"),
+		"Check the cannot-links that no assignment satisfies, or ask for more clusters: points that must all be "+
+			"apart need one cluster each.")
 	say(e.lowAccuracy, "Look for other measurements, or check some %ss by hand: no method explains them.", e.given)
 	say(others != nil, "Look at the other numbers of clusters that the scores allow: %s.", strings.Join(others, ", "))
-	say(e.unsurePoints, "Look at the points of low confidence in labels.csv: they lie between clusters, or there are fewer clusters than you asked for.")
+	say(e.unsurePoints, "Look at the points of low confidence in labels.csv: they lie between clusters, or there are "+
+		"fewer clusters than you asked for.")
 	say(e.warned("FEW_CONSTRAINTS"), "Add %ss: with more of them, auto compares methods.", e.given)
-	say(!e.supervised() && r.GetChoice() != nil, "If you know some pairs that belong together or apart, give them with --constraints, and auto compares methods on them.")
+	say(!e.supervised() && r.GetChoice() != nil,
+		"If you know some pairs that belong together or apart, give them with --constraints, and auto compares "+
+			"methods on them.")
 	say(e.Run == nil && (against || others != nil || e.unsurePoints), "cleave result JOB --out DIR writes these files.")
 	if len(all) == 0 {
 		all = append(all, "Nothing looks wrong.")

@@ -17,27 +17,36 @@ func SameMethod(a, b *cleavev1.Method) bool {
 
 // spaces describes the spaces: the method that clusters in one, of what, and by what that compares points.
 var spaces = map[cleavev1.Space]struct{ method, of, by string }{
-	cleavev1.Space_SPACE_ROWS:                   {"k-means of ", "the rows", "their columns as they are"},
-	cleavev1.Space_SPACE_STANDARDIZED:           {"k-means of ", "standardized columns", "columns of equal variance"},
-	cleavev1.Space_SPACE_NEIGHBORS:              {"spectral clustering of ", "the nearest-neighbor graph", "their nearest neighbors"},
-	cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS: {"spectral clustering of ", "the nearest-neighbor graph of standardized columns", "their nearest neighbors, in columns of equal variance"},
-	cleavev1.Space_SPACE_GRAPH:                  {"spectral clustering of ", "the graph", "eigenvectors of the graph"},
-	cleavev1.Space_SPACE_LEVELS:                 {"multilevel normalized cut of ", "the graph", "the edges of the graph"},
-	cleavev1.Space_SPACE_MIXTURE:                {"mixture of Gaussians fitted to ", "the rows", "how likely they are in each cluster, a Gaussian with its own covariance"},
+	cleavev1.Space_SPACE_ROWS:         {"k-means of ", "the rows", "their columns as they are"},
+	cleavev1.Space_SPACE_STANDARDIZED: {"k-means of ", "standardized columns", "columns of equal variance"},
+	cleavev1.Space_SPACE_NEIGHBORS: {"spectral clustering of ", "the nearest-neighbor graph",
+		"their nearest neighbors"},
+	cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS: {"spectral clustering of ",
+		"the nearest-neighbor graph of standardized columns", "their nearest neighbors, in columns of equal variance"},
+	cleavev1.Space_SPACE_GRAPH:  {"spectral clustering of ", "the graph", "eigenvectors of the graph"},
+	cleavev1.Space_SPACE_LEVELS: {"multilevel normalized cut of ", "the graph", "the edges of the graph"},
+	cleavev1.Space_SPACE_MIXTURE: {"mixture of Gaussians fitted to ", "the rows",
+		"how likely they are in each cluster, a Gaussian with its own covariance"},
 }
 
 // uses describes the uses of constraints: the method that replaces that of the space, or what is added to it, and a
 // clause in which %s are the constraints.
 var uses = map[cleavev1.ConstraintUse]struct{ method, with, clause string }{
-	cleavev1.ConstraintUse_CONSTRAINT_USE_NONE:         {clause: "%s were ignored"},
-	cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT:         {with: " with soft constraints", clause: "violated %s were penalized"},
-	cleavev1.ConstraintUse_CONSTRAINT_USE_HARD:         {with: " with hard constraints", clause: "%s were enforced"},
-	cleavev1.ConstraintUse_CONSTRAINT_USE_METRIC:       {with: " with a learned metric", clause: "%s were enforced, and set how much each column counts"},
-	cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS:         {method: "constrained cuts of ", clause: "%s chose which eigenvectors count"},
-	cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT: {method: "classifier fitted to the known rows, on ", clause: "a classifier fitted to the known rows predicted the others"},
-	cleavev1.ConstraintUse_CONSTRAINT_USE_SPREAD:       {method: "known labels spread along ", clause: "known groups spread along the edges of the graph"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_NONE: {clause: "%s were ignored"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT: {with: " with soft constraints",
+		clause: "violated %s were penalized"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_HARD: {with: " with hard constraints", clause: "%s were enforced"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_METRIC: {with: " with a learned metric",
+		clause: "%s were enforced, and set how much each column counts"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS: {method: "constrained cuts of ",
+		clause: "%s chose which eigenvectors count"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT: {method: "classifier fitted to the known rows, on ",
+		clause: "a classifier fitted to the known rows predicted the others"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_SPREAD: {method: "known labels spread along ",
+		clause: "known groups spread along the edges of the graph"},
 	cleavev1.ConstraintUse_CONSTRAINT_USE_WHITENED: {
-		with: ", whitened by must-links, with hard constraints", clause: "%s were enforced, and columns count less the more must-linked rows differ in them",
+		with:   ", whitened by must-links, with hard constraints",
+		clause: "%s were enforced, and columns count less the more must-linked rows differ in them",
 	},
 }
 
@@ -74,5 +83,7 @@ func (e *explainer) methodSentence(m *cleavev1.Method) string {
 
 // OfKernelMatrix reports whether a run clustered a kernel matrix, which has no columns.
 func OfKernelMatrix(r *cleavev1.RunRecord) bool {
-	return slices.ContainsFunc(r.GetOrigin().GetInputs(), func(in *cleavev1.InputFile) bool { return in.GetFlag() == "kernel-matrix" })
+	return slices.ContainsFunc(r.GetOrigin().GetInputs(), func(in *cleavev1.InputFile) bool {
+		return in.GetFlag() == "kernel-matrix"
+	})
 }

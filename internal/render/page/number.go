@@ -57,7 +57,8 @@ func trimmed(digits string) string {
 
 // superscript writes an exponent with small raised digits.
 func superscript(power int) string {
-	raised := strings.NewReplacer("-", "\u207b", "0", "\u2070", "1", "\u00b9", "2", "\u00b2", "3", "\u00b3", "4", "\u2074",
+	raised := strings.NewReplacer("-", "\u207b", "0", "\u2070", "1", "\u00b9", "2", "\u00b2", "3", "\u00b3",
+		"4", "\u2074",
 		"5", "\u2075", "6", "\u2076", "7", "\u2077", "8", "\u2078", "9", "\u2079")
 	return raised.Replace(strconv.Itoa(power))
 }

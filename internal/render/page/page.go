@@ -100,8 +100,10 @@ func Write(w io.Writer, p *Page) error {
 	if err != nil {
 		return err
 	}
-	d := document{Page: p, Style: template.CSS(picture.Style + style), Script: template.JS(script), Shapes: picture.Shapes(1)}
-	d.StyleHash, d.ScriptHash = hash(string(d.Style)), hash(string(d.Script))
+	d := document{Page: p, Style: template.CSS(picture.Style + style), Script: template.JS(script),
+		Shapes: picture.Shapes(1)}
+	d.StyleHash = hash(string(d.Style))
+	d.ScriptHash = hash(string(d.Script))
 	var written bytes.Buffer
 	if err := parsed.Execute(&written, d); err != nil {
 		return err
@@ -116,7 +118,8 @@ func hash(source string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-var functions = template.FuncMap{"color": picture.ColorClass, "shape": picture.ShapeName, "count": text.Grouped, "pieces": pieces}
+var functions = template.FuncMap{"color": picture.ColorClass, "shape": picture.ShapeName, "count": text.Grouped,
+	"pieces": pieces}
 
 // piece is a part of a sentence: an option of the command line, or the text before it.
 type piece struct {

@@ -24,7 +24,8 @@ func write(t *testing.T, p *Page) string {
 
 // hostile are names that strangers may choose.
 var hostile = []string{
-	`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `{{.Title}}`, `<!--`, `]]>`,
+	`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `{{.Title}}`,
+	`<!--`, `]]>`,
 	"\x00\x1b[31m", "\u202eright to left", strings.Repeat("long", 500), `javascript:alert(1)`, `&lt;b&gt;`,
 }
 
@@ -33,25 +34,36 @@ func fullPage(t *testing.T, name string) *Page {
 	t.Helper()
 	table := func() *Table {
 		cluster := 1
-		return &Table{Caption: name, Note: name, Columns: []Column{{Name: name}, {Name: name, Numbers: true, Mark: &cluster}},
-			Rows: [][]Cell{{Named(name), Text(name)}, {OfCluster(1, name), ShareBar(name, 0.5)}, {Named(""), DifferenceBar(name, -0.5).Tinted(-2)}}}
+		return &Table{Caption: name, Note: name,
+			Columns: []Column{{Name: name}, {Name: name, Numbers: true, Mark: &cluster}},
+			Rows: [][]Cell{{Named(name), Text(name)}, {OfCluster(1, name), ShareBar(name, 0.5)},
+				{Named(""), DifferenceBar(name, -0.5).Tinted(-2)}}}
 	}
 	section := func(id string, chart *picture.Figure) *Section {
 		return &Section{
-			ID: id, Title: name, Text: []string{name}, Facts: []Fact{{name, name}}, Command: name, Details: &Details{name, []string{name}, name},
-			Chart: &Chart{chart, name, table()}, Tables: []*Table{table(), nil}, Profiles: []Profile{{0, name, name, name, table()}}, Note: name,
+			ID: id, Title: name, Text: []string{name}, Facts: []Fact{{name, name}}, Command: name,
+			Details: &Details{name, []string{name}, name},
+			Chart:   &Chart{chart, name, table()}, Tables: []*Table{table(), nil},
+			Profiles: []Profile{{0, name, name, name, table()}}, Note: name,
 		}
 	}
 	plot := picture.ClustersPlot{
-		XY: [][2]float64{{0, 0}, {1, 1}, {2, 0}}, Labels: []int32{0, 1, 1}, K: 2, Axes: [2]string{name, name}, Label: name, Noun: name, Classes: []string{name, name},
-		Pairs: []constraint.Pair{{I: 0, J: 1, Kind: constraint.MustLink}}, Truth: []int32{0, 0, 1}, Describe: func(int) string { return name },
-		Fade: func(int) int { return 2 }, FadeName: func(int) string { return name }, Title: name, Subtitle: name, Sizes: []int{1, 9},
+		XY: [][2]float64{{0, 0}, {1, 1}, {2, 0}}, Labels: []int32{0, 1, 1}, K: 2, Axes: [2]string{name, name},
+		Label: name, Noun: name, Classes: []string{name, name},
+		Pairs: []constraint.Pair{{I: 0, J: 1, Kind: constraint.MustLink}}, Truth: []int32{0, 0, 1},
+		Describe: func(int) string { return name },
+		Fade:     func(int) int { return 2 }, FadeName: func(int) string { return name }, Title: name, Subtitle: name,
+		Sizes: []int{1, 9},
 	}
-	course := picture.ObjectivePlot{Name: name, Label: name, Step: name, Iterations: []int{0, 1, 2}, Values: []float64{3, math.NaN(), 1}, Shifts: []int{1}}.Figure()
-	silhouette := picture.SilhouettePlot{Label: name, Mean: 0.5, Clusters: []picture.ClusterSilhouette{{Cluster: 0, Class: name, Values: []float64{0.9, -0.4}, Mean: 0.25}}}.Figure()
+	course := picture.ObjectivePlot{Name: name, Label: name, Step: name, Iterations: []int{0, 1, 2},
+		Values: []float64{3, math.NaN(), 1}, Shifts: []int{1}}.Figure()
+	silhouette := picture.SilhouettePlot{Label: name, Mean: 0.5,
+		Clusters: []picture.ClusterSilhouette{{Cluster: 0, Class: name, Values: []float64{0.9, -0.4},
+			Mean: 0.25}}}.Figure()
 	return &Page{
 		Title: name, Answer: name, Figures: []Fact{{name, name}}, Notices: []string{name},
-		Sections: []*Section{section("clusters", plot.Figure()), nil, section("separation", silhouette), section("objective", course), section("plan", nil)},
+		Sections: []*Section{section("clusters", plot.Figure()), nil, section("separation", silhouette),
+			section("objective", course), section("plan", nil)},
 	}
 }
 
@@ -68,7 +80,8 @@ func TestNamesAreNoMarkup(t *testing.T) {
 // skeleton lists the elements of a page and the names of their attributes, without the texts.
 func skeleton(t *testing.T, page string) string {
 	t.Helper()
-	from, to := strings.Index(page, "<body>"), strings.LastIndex(page, "<script>")
+	from := strings.Index(page, "<body>")
+	to := strings.LastIndex(page, "<script>")
 	if from < 0 || to < from {
 		t.Fatal("the page has no body or no script")
 	}
@@ -111,18 +124,22 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 			t.Errorf("the page has %q", part)
 		}
 	}
-	if !strings.Contains(text, `default-src &#39;none&#39;`) && !strings.Contains(text, `default-src 'none'; style-src 'sha256-`) {
+	if !strings.Contains(text, `default-src &#39;none&#39;`) &&
+		!strings.Contains(text, `default-src 'none'; style-src 'sha256-`) {
 		t.Error("the page allows more than it needs")
 	}
 }
 
 func TestNumbersForPeople(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{Number(0), "0"}, {Number(3), "3"}, {Number(-1.25), "\u22121.25"}, {Number(1234.5678), "1235"}, {Number(123456.7), "123,457"},
-		{Number(0.0123456), "0.01235"}, {Number(1e-7), "1 \u00d7 10\u207b\u2077"}, {Number(6.5e12), "6.5 \u00d7 10\u00b9\u00b2"},
+		{Number(0), "0"}, {Number(3), "3"}, {Number(-1.25), "\u22121.25"}, {Number(1234.5678), "1235"},
+		{Number(123456.7), "123,457"},
+		{Number(0.0123456), "0.01235"}, {Number(1e-7), "1 \u00d7 10\u207b\u2077"},
+		{Number(6.5e12), "6.5 \u00d7 10\u00b9\u00b2"},
 		{Number(math.NaN()), "none"}, {Number(math.Inf(-1)), "\u2212infinite"}, {Number(99.996), "100"},
 		{Signed(0.001, 2), "0"}, {Signed(1.5, 2), "+1.50"}, {Signed(-2, 1), "\u22122.0"},
-		{Fixed(-0.001, 2), "0.00"}, {Fixed(-0.5, 2), "\u22120.50"}, {Percent(0.5), "50%"}, {Percent(0.012), "1.2%"}, {Percent(1e-5), "< 0.1%"},
+		{Fixed(-0.001, 2), "0.00"}, {Fixed(-0.5, 2), "\u22120.50"}, {Percent(0.5), "50%"}, {Percent(0.012), "1.2%"},
+		{Percent(1e-5), "< 0.1%"},
 		{Short("abcdef", 4), "abc\u2026"}, {Short("אבגד", 4), "אבגד"},
 	} {
 		if c.got != c.want {

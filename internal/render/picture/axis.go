@@ -30,7 +30,9 @@ type tick struct {
 func (a axis) share(v float64) float64 {
 	lo, hi, v := a.lo, a.hi, clampDrawn(v)
 	if a.warp != nil {
-		lo, hi, v = a.warp(lo), a.warp(hi), a.warp(v)
+		lo = a.warp(lo)
+		hi = a.warp(hi)
+		v = a.warp(v)
 	}
 	return (v - lo) / (hi - lo)
 }
@@ -41,10 +43,12 @@ func rangeOf(values ...float64) (lo, hi float64) {
 	if len(values) == 0 {
 		return 0, 1
 	}
-	lo, hi = math.Inf(1), math.Inf(-1)
+	lo = math.Inf(1)
+	hi = math.Inf(-1)
 	for _, v := range values {
 		v = clampDrawn(v)
-		lo, hi = math.Min(lo, v), math.Max(hi, v)
+		lo = math.Min(lo, v)
+		hi = math.Max(hi, v)
 	}
 	size := math.Max(math.Abs(lo), math.Abs(hi))
 	if hi-lo > 1e-12*size && hi-lo > 1e-300 {
@@ -193,10 +197,12 @@ func (g *Figure) drawFrame(f frame) {
 		g.grid.line("grid", point{f.left, y}, point{f.right, y})
 		g.ticks.text("tick end", point{f.left - 8, y + 4}, withMinus(t.label))
 	}
-	g.names.text("axis middle", point{f.left + f.width()/2, f.bottom + roomBelow(f.x) - 4}, fit(f.x.name, fontSize, f.width()))
+	g.names.text("axis middle", point{f.left + f.width()/2, f.bottom + roomBelow(f.x) - 4},
+		fit(f.x.name, fontSize, f.width()))
 	if f.y.name != "" {
 		name := fit(f.y.name, fontSize, f.height())
 		at := point{max(14, f.left-roomLeft(f.y)+14), f.top + f.height()/2}
-		g.names.printf(`<text class="axis middle" x="%v" y="%v" transform="rotate(-90 %v %v)">%s</text>`, number(at.x), number(at.y), number(at.x), number(at.y), escape(name))
+		g.names.printf(`<text class="axis middle" x="%v" y="%v" transform="rotate(-90 %v %v)">%s</text>`, number(at.x),
+			number(at.y), number(at.x), number(at.y), escape(name))
 	}
 }

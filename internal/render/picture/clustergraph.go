@@ -21,10 +21,12 @@ const (
 // clusters. The legend counts the constraints; none is drawn. Of very many clusters ClusterGraph draws the largest, of
 // very many lines the heaviest, and Note says so.
 func (c ClustersPlot) ClusterGraph(g *dataset.Graph) *Figure {
-	figure := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
+	figure := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth,
+		height: figureHeight}
 	figure.about = "A disc is a cluster, its area the number of vertices; lines show the weight between clusters."
 	figure.Clusters = clusterEntries(c.Labels, c.K, c.Classes, c.Sizes)
-	area := frame{left: 12, top: 12, right: figureWidth - buttonRoom, bottom: figureHeight - 12, x: axis{hi: 1}, y: axis{hi: 1}}
+	area := frame{left: 12, top: 12, right: figureWidth - buttonRoom, bottom: figureHeight - 12, x: axis{hi: 1},
+		y: axis{hi: 1}}
 	figure.zoom = &area
 	discs := largestClusters(figure.Clusters)
 	links := c.links(g)
@@ -50,7 +52,8 @@ func (c ClustersPlot) ClusterGraph(g *dataset.Graph) *Figure {
 	mustViolated, cannotViolated := constraint.CountKinds(violated)
 	satisfied := func(name string, all, violated int) {
 		if all > 0 {
-			figure.Kinds = append(figure.Kinds, KindEntry{Name: name + "s satisfied", Count: fmt.Sprintf("%s of %s", text.Grouped(all-violated), text.Grouped(all))})
+			figure.Kinds = append(figure.Kinds, KindEntry{Name: name + "s satisfied",
+				Count: fmt.Sprintf("%s of %s", text.Grouped(all-violated), text.Grouped(all))})
 		}
 	}
 	satisfied("must-link", must, mustViolated)
@@ -58,13 +61,15 @@ func (c ClustersPlot) ClusterGraph(g *dataset.Graph) *Figure {
 	if links.total > 0 {
 		figure.Kinds = append(figure.Kinds,
 			KindEntry{Name: "edge weight within clusters", Count: fmt.Sprintf("%.1f%%", 100*links.inside/links.total)},
-			KindEntry{Name: "between clusters", Count: fmt.Sprintf("%.1f%%", 100*(links.total-links.inside)/links.total)})
+			KindEntry{Name: "between clusters",
+				Count: fmt.Sprintf("%.1f%%", 100*(links.total-links.inside)/links.total)})
 	}
 	nonEmpty := 0
 	for _, entry := range figure.Clusters {
 		nonEmpty += min(1, entry.Size)
 	}
-	figure.Note = drawnNote(drawn{len(discs), nonEmpty, "clusters, the largest"}, drawn{len(shown), len(between), "lines between them, the heaviest"})
+	figure.Note = drawnNote(drawn{len(discs), nonEmpty, "clusters, the largest"},
+		drawn{len(shown), len(between), "lines between them, the heaviest"})
 	return figure
 }
 
@@ -149,7 +154,8 @@ type disc struct {
 // placeDiscs puts the clusters on a circle, large ones on longer arcs, so that they do not touch.
 func placeDiscs(all []ClusterEntry, discs []int, area frame) map[int]disc {
 	places := make(map[int]disc, len(discs))
-	middle, half := area.at(0.5, 0.5), min(area.width(), area.height())/2
+	middle := area.at(0.5, 0.5)
+	half := min(area.width(), area.height()) / 2
 	if len(discs) == 1 {
 		places[discs[0]] = disc{center: middle, radius: half * 0.5}
 		return places
@@ -172,7 +178,8 @@ func placeDiscs(all []ClusterEntry, discs []int, area frame) map[int]disc {
 		}
 		sin, cos := math.Sincos(math.Pi/2 - (turned + arc/2))
 		turned += arc
-		places[cluster] = disc{center: point{middle.x + ring*cos, middle.y - ring*sin}, radius: max(perRoot*root(cluster), 2.5)}
+		places[cluster] = disc{center: point{middle.x + ring*cos, middle.y - ring*sin},
+			radius: max(perRoot*root(cluster), 2.5)}
 	}
 	return places
 }

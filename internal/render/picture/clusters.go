@@ -18,9 +18,10 @@ import (
 // ClustersPlot shows a clustering in two dimensions. Its lists about points have one entry for each point; coordinates
 // are finite.
 type ClustersPlot struct {
-	XY     [][2]float64 // one for each point, from Project, ProjectKernel, ProjectSparse or LayoutGraph; unused by ClusterGraph
-	Axes   [2]string    // names of the two coordinates; one without a meaning has no name and no scale
-	Labels []int32      // 0..K-1
+	// one for each point, from Project, ProjectKernel, ProjectSparse or LayoutGraph; unused by ClusterGraph
+	XY     [][2]float64
+	Axes   [2]string // names of the two coordinates; one without a meaning has no name and no scale
+	Labels []int32   // 0..K-1
 	K      int
 	// Classes names the clusters besides their numbers, "" for none; nil if none has a class.
 	Classes []string
@@ -55,12 +56,14 @@ const (
 // Figure draws the points in the colors of their clusters, satisfied constraints as faint lines, and violated ones as
 // bold lines on top. Of a large data set it draws a sample, and Note says so.
 func (c ClustersPlot) Figure() *Figure {
-	figure := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
+	figure := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth,
+		height: figureHeight}
 	frame := c.frame()
 	figure.zoom = &frame
 	figure.drawFrame(frame)
 	satisfied, violated := splitPairs(c.Pairs, c.Labels)
-	drawnSatisfied, drawnViolated := choose.At(satisfied, choose.Even[int](len(satisfied), maxConstraints)), choose.At(violated, choose.Even[int](len(violated), maxConstraints))
+	drawnSatisfied := choose.At(satisfied, choose.Even[int](len(satisfied), maxConstraints))
+	drawnViolated := choose.At(violated, choose.Even[int](len(violated), maxConstraints))
 	points := c.choose(slices.Concat(drawnViolated, drawnSatisfied))
 	figure.class = crowding(len(points))
 	edges, allEdges := c.edges(points)
@@ -84,7 +87,8 @@ func (c ClustersPlot) Figure() *Figure {
 	differs, mismatches := c.mismatches()
 	c.drawPoints(figure, points, drawnViolated, differs, place)
 	for _, cluster := range centers {
-		figure.data.use("center", cluster, "mark "+ColorClass(cluster)+" center", frame.at(c.Centers[cluster][0], c.Centers[cluster][1]), fmt.Sprintf("centroid of cluster %d", cluster))
+		figure.data.use("center", cluster, "mark "+ColorClass(cluster)+" center",
+			frame.at(c.Centers[cluster][0], c.Centers[cluster][1]), fmt.Sprintf("centroid of cluster %d", cluster))
 	}
 	c.addClusters(figure, frame, points)
 
@@ -149,9 +153,11 @@ const buttonRoom = 54
 func (c ClustersPlot) frame() frame {
 	var xs, ys []float64
 	for _, xy := range slices.Concat(c.XY, c.Centers) {
-		xs, ys = append(xs, xy[0]), append(ys, xy[1])
+		xs = append(xs, xy[0])
+		ys = append(ys, xy[1])
 	}
-	x, y := axisOf(c.Axes[0], 0.04, xs), axisOf(c.Axes[1], 0.04, ys)
+	x := axisOf(c.Axes[0], 0.04, xs)
+	y := axisOf(c.Axes[1], 0.04, ys)
 	f := frame{left: 12, top: 12, right: figureWidth - buttonRoom, x: x, y: y}
 	f.bottom = figureHeight - 8 - roomBelow(axis{name: x.name, ticks: ticksOf(x)})
 	// The labels of the y axis take room from the x axis, which with equal scales changes the y axis and its labels:
@@ -161,7 +167,8 @@ func (c ClustersPlot) frame() frame {
 		if (x.name == "") == (y.name == "") {
 			equalScale(&f.x, &f.y, f.width(), f.height())
 		}
-		f.x.ticks, f.y.ticks = ticksOf(f.x), ticksOf(f.y)
+		f.x.ticks = ticksOf(f.x)
+		f.y.ticks = ticksOf(f.y)
 		f.left = max(f.left, roomLeft(f.y))
 	}
 	return f
@@ -258,7 +265,8 @@ func (c ClustersPlot) edges(points []int32) (edges [][2]int32, total int) {
 
 // drawPoints draws the points, then the violated constraints, then the points at their ends. See mismatches for
 // differs.
-func (c ClustersPlot) drawPoints(figure *Figure, points []int32, violated []constraint.Pair, differs []bool, place func(int32) point) {
+func (c ClustersPlot) drawPoints(figure *Figure, points []int32, violated []constraint.Pair, differs []bool,
+	place func(int32) point) {
 	ends := map[int32]bool{}
 	for _, p := range violated {
 		ends[p.I], ends[p.J] = true, true
@@ -317,13 +325,16 @@ func (c ClustersPlot) addFades(points []int32, kind func(class, name string, cou
 // points, or above its center.
 func (c ClustersPlot) addClusters(figure *Figure, frame frame, points []int32) {
 	figure.Clusters = clusterEntries(c.Labels, c.K, c.Classes, c.Sizes)
-	counts, least := make([]float64, c.K), slices.Repeat([]float64{math.Inf(1)}, c.K)
+	counts := make([]float64, c.K)
+	least := slices.Repeat([]float64{math.Inf(1)}, c.K)
 	for _, i := range points {
 		counts[c.Labels[i]]++
 	}
 	for _, i := range points {
 		entry := &figure.Clusters[c.Labels[i]]
-		entry.X, entry.Y, entry.Drawn = entry.X+c.XY[i][0]/counts[c.Labels[i]], entry.Y+c.XY[i][1]/counts[c.Labels[i]], true
+		entry.X += c.XY[i][0] / counts[c.Labels[i]]
+		entry.Y += c.XY[i][1] / counts[c.Labels[i]]
+		entry.Drawn = true
 	}
 	middle := make([]int32, c.K)
 	for _, i := range points {
@@ -395,14 +406,16 @@ func pairClass(p constraint.Pair, violated bool) string {
 // the compared points it returns nil and 0, because rings around most points say nothing about any of them.
 func (c ClustersPlot) mismatches() (differs []bool, count int) {
 	type cell struct{ label, class int32 }
-	counts, compared := make(map[cell]int), 0
+	counts := make(map[cell]int)
+	compared := 0
 	for i, class := range c.Truth {
 		if class >= 0 {
 			counts[cell{c.Labels[i], class}]++
 			compared++
 		}
 	}
-	most, common := make([]int, max(0, c.K)), make([]int32, max(0, c.K))
+	most := make([]int, max(0, c.K))
+	common := make([]int32, max(0, c.K))
 	for at, number := range counts {
 		if k := at.label; number > most[k] || (number == most[k] && at.class < common[k]) {
 			most[k], common[k] = number, at.class

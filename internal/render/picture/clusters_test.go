@@ -56,14 +56,17 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 		}
 	}
 	wantTexts(t, elements, "Two circles", "gaussian kernel", "x0", "x1", "cluster 0", "cluster 1",
-		text.Grouped(entries[0].Size), text.Grouped(entries[1].Size), "must-link, satisfied", text.Grouped(mustSatisfied),
+		text.Grouped(entries[0].Size), text.Grouped(entries[1].Size), "must-link, satisfied",
+		text.Grouped(mustSatisfied),
 		"cannot-link, satisfied", "must-link, violated", "cannot-link, violated", "true class differs")
 }
 
 func TestCentersLieOnTop(t *testing.T) {
-	xy, labels := [][2]float64{{0, 0}, {1, 0}, {2, 1}, {9, 0}}, []int32{0, 0, 1, 1}
-	elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: labels, K: 2, Centers: [][2]float64{{0.5, 0}, {20, 0.5}},
-		Pairs: []constraint.Pair{{I: 0, J: 3, Kind: constraint.MustLink}}}))
+	xy := [][2]float64{{0, 0}, {1, 0}, {2, 1}, {9, 0}}
+	labels := []int32{0, 0, 1, 1}
+	elements, _ := render(t,
+		paintClusters(ClustersPlot{XY: xy, Labels: labels, K: 2, Centers: [][2]float64{{0.5, 0}, {20, 0.5}},
+			Pairs: []constraint.Pair{{I: 0, J: 3, Kind: constraint.MustLink}}}))
 	if centers := count(elements, "mark center"); centers != 3 {
 		t.Errorf("%d centers, want 2 and one in the legend", centers)
 	}
@@ -77,7 +80,9 @@ func TestCentersLieOnTop(t *testing.T) {
 	many := ClustersPlot{K: 2 * maxCenters}
 	for i := range many.K {
 		at := [2]float64{float64(i), float64(i % 7)}
-		many.XY, many.Labels, many.Centers = append(many.XY, at), append(many.Labels, int32(i)), append(many.Centers, at)
+		many.XY = append(many.XY, at)
+		many.Labels = append(many.Labels, int32(i))
+		many.Centers = append(many.Centers, at)
 	}
 	elements, _ = render(t, paintClusters(many))
 	if centers := count(elements, "mark center"); centers != maxCenters+1 {
@@ -88,13 +93,16 @@ func TestCentersLieOnTop(t *testing.T) {
 
 func TestViolatedConstraintsLieOnTop(t *testing.T) {
 	xy := [][2]float64{{0, 0}, {1, 0}, {2, 1}, {3, 0}}
-	elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: []int32{0, 0, 1, 1}, K: 2, Pairs: []constraint.Pair{
-		{I: 0, J: 3, Kind: constraint.MustLink}, {I: 0, J: 1, Kind: constraint.MustLink},
-	}}))
+	elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: []int32{0, 0, 1, 1}, K: 2,
+		Pairs: []constraint.Pair{
+			{I: 0, J: 3, Kind: constraint.MustLink}, {I: 0, J: 1, Kind: constraint.MustLink},
+		}}))
 	at := func(classes string) int {
 		return slices.IndexFunc(elements, func(e element) bool { return e.has(classes) })
 	}
-	satisfied, point, violated := at("link must"), at("mark c0"), at("link violated")
+	satisfied := at("link must")
+	point := at("mark c0")
+	violated := at("link violated")
 	if !(satisfied < point && point < violated) {
 		t.Errorf("order is satisfied %d, points %d, violated %d", satisfied, point, violated)
 	}
@@ -126,7 +134,8 @@ func TestClustersSamplesLargeData(t *testing.T) {
 		t.Errorf("%d violated constraints drawn, want %d and 2 in the legend", got, len(violated))
 	}
 	wantTexts(t, elements, text.Grouped(cannotSatisfied),
-		fmt.Sprintf("Drawn: %s of 30,000 points, %d of 3,000 constraints.", text.Grouped(markers-10), maxConstraints+len(violated)))
+		fmt.Sprintf("Drawn: %s of 30,000 points, %d of 3,000 constraints.", text.Grouped(markers-10),
+			maxConstraints+len(violated)))
 }
 
 func TestLargestPictureOfClustersIsSmall(t *testing.T) {
@@ -141,7 +150,8 @@ func TestLargestPictureOfClustersIsSmall(t *testing.T) {
 		}
 	}
 	large := graph(t, n, edges...)
-	labels, classes := make([]int32, n), make([]int32, n)
+	labels := make([]int32, n)
+	classes := make([]int32, n)
 	xy := make([][2]float64, n)
 	for i := range labels {
 		labels[i], classes[i] = int32(i%40), r.Int32N(3)
@@ -164,10 +174,13 @@ func TestClustersLegendOfManyClusters(t *testing.T) {
 	for _, c := range []struct {
 		k          int
 		last, more string
-	}{{12, "cluster 11", ""}, {18, "cluster 17", ""}, {19, "18", ""}, {36, "35", ""}, {37, "33", "… 3 more"}, {300, "33", "… 266 more"}} {
-		xy, labels := make([][2]float64, c.k), make([]int32, c.k)
+	}{{12, "cluster 11", ""}, {18, "cluster 17", ""}, {19, "18", ""}, {36, "35", ""}, {37, "33", "… 3 more"},
+		{300, "33", "… 266 more"}} {
+		xy := make([][2]float64, c.k)
+		labels := make([]int32, c.k)
 		for i := range labels {
-			xy[i], labels[i] = [2]float64{float64(i % 17), float64(i / 17)}, int32(i)
+			xy[i] = [2]float64{float64(i % 17), float64(i / 17)}
+			labels[i] = int32(i)
 		}
 		elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: labels, K: c.k}))
 		wantTexts(t, elements, c.last)
@@ -193,7 +206,8 @@ func TestTheFirst36ClustersLookDifferent(t *testing.T) {
 
 // Files have the light colors of the style sheet, and no variables, which few programs know.
 func TestFilesHaveNoVariables(t *testing.T) {
-	if style := fileStyle(); strings.Contains(style, "var(") || strings.Contains(style, "--") || !strings.Contains(style, ".c0 { color: #0072b2; }") {
+	if style := fileStyle(); strings.Contains(style, "var(") || strings.Contains(style, "--") ||
+		!strings.Contains(style, ".c0 { color: #0072b2; }") {
 		t.Error(style)
 	}
 }
@@ -212,7 +226,8 @@ func TestClustersOfDegenerateData(t *testing.T) {
 	} {
 		for _, axes := range [][2]string{{}, {"x0", "x1"}, {"x0", ""}} {
 			k := min(1, len(xy))
-			elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: make([]int32, len(xy)), K: k, Title: name}))
+			elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: make([]int32, len(xy)),
+				K: k, Title: name}))
 			if got := countMarkers(elements, 0); got != len(xy)+k {
 				t.Errorf("%s: %d markers, want %d", name, got, len(xy)+k)
 			}
@@ -223,7 +238,9 @@ func TestClustersOfDegenerateData(t *testing.T) {
 func TestClustersKeepsCirclesRound(t *testing.T) {
 	xy, labels := twoCircles(generator(), 100)
 	f := ClustersPlot{XY: xy, Axes: [2]string{"x0", "x1"}, Labels: labels, K: 2}.frame()
-	o, right, up := f.at(0, 0), f.at(1, 0), f.at(0, 1)
+	o := f.at(0, 0)
+	right := f.at(1, 0)
+	up := f.at(0, 1)
 	if ratio := (right.x - o.x) / (o.y - up.y); math.Abs(ratio-1) > 1e-9 {
 		t.Errorf("a unit of x is %.3f units of y wide", ratio)
 	}
@@ -288,7 +305,8 @@ func TestManyClassesAreInTheLegendOnly(t *testing.T) {
 	for _, k := range []int{3, 20} {
 		plot := ClustersPlot{K: k, Axes: [2]string{"x0", "x1"}}
 		for cluster := range k {
-			plot.XY, plot.Labels = append(plot.XY, [2]float64{float64(cluster), 0}), append(plot.Labels, int32(cluster))
+			plot.XY = append(plot.XY, [2]float64{float64(cluster), 0})
+			plot.Labels = append(plot.Labels, int32(cluster))
 			plot.Classes = append(plot.Classes, fmt.Sprintf("class%d", cluster))
 		}
 		figure := plot.Figure()

@@ -85,7 +85,8 @@ func (c CurvesPlot) axes(columns int) (x, y axis) {
 	var xs, ys []float64
 	for _, panel := range c.Panels {
 		for _, curve := range panel.Curves {
-			xs, ys = append(xs, curve.X...), slices.Concat(ys, curve.Low, curve.Mean, curve.High)
+			xs = append(xs, curve.X...)
+			ys = slices.Concat(ys, curve.Low, curve.Mean, curve.High)
 		}
 	}
 	x, y = axisOf("", 0.02, xs), axisOf("", 0.02, ys)
@@ -93,7 +94,8 @@ func (c CurvesPlot) axes(columns int) (x, y axis) {
 	if c.WholeX {
 		smallest = 1
 	}
-	x.ticks, y.ticks = linearTicks(x.lo, x.hi, 12/columns, smallest), linearTicks(y.lo, y.hi, 7, 0)
+	x.ticks = linearTicks(x.lo, x.hi, 12/columns, smallest)
+	y.ticks = linearTicks(y.lo, y.hi, 7, 0)
 	return x, y
 }
 
@@ -137,11 +139,13 @@ func (g *Figure) drawPanel(f frame, panel CurvesPanel, values bool, names []stri
 		if len(curve.Low) > 1 {
 			low := through(curve.X, curve.Low)
 			slices.Reverse(low)
-			g.data.path("band "+ColorClass(slices.Index(names, curve.Name)), pathThrough(append(through(curve.X, curve.High), low...))+"Z", "")
+			g.data.path("band "+ColorClass(slices.Index(names, curve.Name)),
+				pathThrough(append(through(curve.X, curve.High), low...))+"Z", "")
 		}
 	}
 	for _, curve := range panel.Curves {
-		look, line := slices.Index(names, curve.Name), through(curve.X, curve.Mean)
+		look := slices.Index(names, curve.Name)
+		line := through(curve.X, curve.Mean)
 		if len(line) > 1 {
 			g.data.line("curve "+ColorClass(look), line...)
 		}
@@ -180,7 +184,9 @@ func (b BarsPlot) Figure() *Figure {
 	figure.height = area.bottom + roomBelow(area.x)
 	figure.drawFrame(area)
 	for at, bar := range b.Bars {
-		y, end, class := barStep*(float64(at)+0.5), area.at(bar.Share, 0).x, "quiet"
+		y := barStep * (float64(at) + 0.5)
+		end := area.at(bar.Share, 0).x
+		class := "quiet"
 		if bar.Bold {
 			class = "strong"
 		}
@@ -227,7 +233,8 @@ func (s SilhouettePlot) Figure() *Figure {
 		height += band(c) + bandGap
 	}
 	area := frame{left: 60 + longest, top: 26, right: figureWidth - 14, bottom: height + 30, y: axis{hi: 1}}
-	area.x = axis{name: "silhouette: 1 well inside its cluster, 0 between two, below 0 nearer to another", lo: max(-1, lowest), hi: 1}
+	area.x = axis{name: "silhouette: 1 well inside its cluster, 0 between two, below 0 nearer to another",
+		lo: max(-1, lowest), hi: 1}
 	area.x.ticks = linearTicks(area.x.lo, 1, 8, 0)
 	figure := &Figure{id: "silhouette", label: s.Label, width: figureWidth, height: area.bottom + roomBelow(area.x) + 8}
 	figure.drawFrame(area)
@@ -241,7 +248,8 @@ func (s SilhouettePlot) Figure() *Figure {
 			outline = append(outline, point{x(v), top + step*float64(i)}, point{x(v), top + step*float64(i+1)})
 		}
 		outline = append(outline, point{x(0), top + band(c)})
-		figure.data.path("area "+ColorClass(c.Cluster), pathThrough(outline)+"Z", fmt.Sprintf("cluster %s: mean silhouette %.2f", name, c.Mean))
+		figure.data.path("area "+ColorClass(c.Cluster), pathThrough(outline)+"Z",
+			fmt.Sprintf("cluster %s: mean silhouette %.2f", name, c.Mean))
 		middle := top + band(c)/2
 		figure.names.mark(c.Cluster, "", point{14, middle}, 0, "")
 		figure.names.text("tick", point{26, middle + 4}, name)

@@ -11,11 +11,13 @@ func paintCurves(c CurvesPlot) func(io.Writer) error {
 
 func someCurves() CurvesPlot {
 	x := []float64{50, 100, 500}
-	rising := Curve{Name: "rising", X: x, Mean: []float64{0.2, 0.5, 1}, Low: []float64{0, 0.25, 0.75}, High: []float64{0.5, 0.75, 1}}
+	rising := Curve{Name: "rising", X: x, Mean: []float64{0.2, 0.5, 1}, Low: []float64{0, 0.25, 0.75},
+		High: []float64{0.5, 0.75, 1}}
 	flat := Curve{Name: "flat", X: x, Mean: []float64{0.25, 0.25, 0.25}}
 	return CurvesPlot{
 		Title: "Scores", X: "constraints", Y: "score",
-		Panels: []CurvesPanel{{Title: "first", Curves: []Curve{rising, flat}}, {Title: "second", Curves: []Curve{flat}}, {Title: "third"}, {Title: "fourth", Curves: []Curve{rising}}},
+		Panels: []CurvesPanel{{Title: "first", Curves: []Curve{rising, flat}}, {Title: "second", Curves: []Curve{flat}},
+			{Title: "third"}, {Title: "fourth", Curves: []Curve{rising}}},
 	}
 }
 
@@ -30,7 +32,8 @@ func TestCurves(t *testing.T) {
 	if got := count(elements, "band"); got != 2 {
 		t.Errorf("%d bands, want 2: of the curves with a range", got)
 	}
-	wantTexts(t, elements, "Scores", "first", "second", "third", "fourth", "rising", "flat", "constraints", "score", "200", "400")
+	wantTexts(t, elements, "Scores", "first", "second", "third", "fourth", "rising", "flat", "constraints", "score",
+		"200", "400")
 }
 
 func TestCurvesOfOnePanel(t *testing.T) {

@@ -76,7 +76,8 @@ func (g *Figure) Zoomable() bool { return g.zoom != nil }
 // Inline returns the figure as an element of an HTML page that includes Style and Shapes.
 func (g *Figure) Inline() template.HTML {
 	var c canvas
-	c.printf(`<svg id="%s" class="drawing %s" viewBox="0 0 %v %v" role="img" aria-label="%s"`, g.id, g.class, number(g.width), number(g.height), escape(g.label))
+	c.printf(`<svg id="%s" class="drawing %s" viewBox="0 0 %v %v" role="img" aria-label="%s"`, g.id, g.class,
+		number(g.width), number(g.height), escape(g.label))
 	if f := g.zoom; f != nil {
 		numbered := ""
 		if len(f.x.ticks) > 0 {
@@ -98,10 +99,12 @@ func (g *Figure) Inline() template.HTML {
 func (g *Figure) writeLayers(c *canvas) {
 	clip := ""
 	if f := g.zoom; f != nil {
-		c.printf("<clipPath id=\"%s-frame\"><rect x=\"%v\" y=\"%v\" width=\"%v\" height=\"%v\"/></clipPath>\n", g.id, number(f.left), number(f.top), number(f.width()), number(f.height()))
+		c.printf("<clipPath id=\"%s-frame\"><rect x=\"%v\" y=\"%v\" width=\"%v\" height=\"%v\"/></clipPath>\n", g.id,
+			number(f.left), number(f.top), number(f.width()), number(f.height()))
 		clip = fmt.Sprintf(` clip-path="url(#%s-frame)"`, g.id)
 	}
-	c.printf("<g class=\"grids\">\n%s</g>\n<g%s><g class=\"view\">\n%s</g></g>\n<g class=\"ticks\">\n%s</g>\n%s", g.grid.String(), clip, g.data.String(), g.ticks.String(), g.names.String())
+	c.printf("<g class=\"grids\">\n%s</g>\n<g%s><g class=\"view\">\n%s</g></g>\n<g class=\"ticks\">\n%s</g>\n%s",
+		g.grid.String(), clip, g.data.String(), g.ticks.String(), g.names.String())
 }
 
 // Write writes the figure as an SVG file, with its title above and its legend on the right. It uses the light colors,
@@ -127,8 +130,10 @@ func (g *Figure) Write(w io.Writer) error {
 	top += 12
 	height := top + max(g.height, below) + 8
 	c.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
-	c.printf(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="%v" height="%v" viewBox="0 0 %v %v">`, number(width), number(height), number(width), number(height))
-	c.printf("\n<style>%s</style>\n<defs>%s</defs>\n<rect class=\"paper\" width=\"%v\" height=\"%v\"/>\n%s", fileStyle(), Shapes(markerScale[g.class]), number(width), number(height), head.String())
+	c.printf(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="%v" `+
+		`height="%v" viewBox="0 0 %v %v">`, number(width), number(height), number(width), number(height))
+	c.printf("\n<style>%s</style>\n<defs>%s</defs>\n<rect class=\"paper\" width=\"%v\" height=\"%v\"/>\n%s",
+		fileStyle(), Shapes(markerScale[g.class]), number(width), number(height), head.String())
 	c.printf("<g transform=\"translate(%v %v)\">\n", number(inset), number(top))
 	g.writeLayers(&c)
 	c.printf("<g transform=\"translate(%v 0)\">\n%s</g>\n</g>\n</svg>\n", number(g.width), legend.String())
@@ -200,7 +205,8 @@ func pathThrough(points []point) string {
 }
 
 func (c *canvas) rect(class string, left, top, right, bottom float64) {
-	c.printf("<rect class=\"%s\" x=\"%v\" y=\"%v\" width=\"%v\" height=\"%v\"/>\n", class, number(left), number(top), number(right-left), number(bottom-top))
+	c.printf("<rect class=\"%s\" x=\"%v\" y=\"%v\" width=\"%v\" height=\"%v\"/>\n", class, number(left), number(top),
+		number(right-left), number(bottom-top))
 }
 
 // text writes a line of text with its baseline at y; an empty one is left out.
@@ -214,7 +220,8 @@ func (c *canvas) text(class string, at point, txt string) {
 func (c *canvas) mark(cluster int, class string, at point, radius float64, title string) {
 	class = strings.TrimSpace("mark " + ColorClass(cluster) + " " + class)
 	if radius > 0 {
-		c.printf("<circle class=\"%s\" cx=\"%v\" cy=\"%v\" r=\"%v\" data-k=\"%d\"%s\n", class, number(at.x), number(at.y), number(radius), cluster, ending("circle", title))
+		c.printf("<circle class=\"%s\" cx=\"%v\" cy=\"%v\" r=\"%v\" data-k=\"%d\"%s\n", class, number(at.x),
+			number(at.y), number(radius), cluster, ending("circle", title))
 		return
 	}
 	c.use(ShapeName(cluster), cluster, class, at, title)
@@ -222,7 +229,8 @@ func (c *canvas) mark(cluster int, class string, at point, radius float64, title
 
 // use draws a shape.
 func (c *canvas) use(shape string, cluster int, class string, at point, title string) {
-	c.printf("<use class=\"%s\" xlink:href=\"#%s\" x=\"%v\" y=\"%v\" data-k=\"%d\"%s\n", class, shape, number(at.x), number(at.y), cluster, ending("use", title))
+	c.printf("<use class=\"%s\" xlink:href=\"#%s\" x=\"%v\" y=\"%v\" data-k=\"%d\"%s\n", class, shape, number(at.x),
+		number(at.y), cluster, ending("use", title))
 }
 
 // ending closes an element that may have a title.
@@ -303,7 +311,8 @@ var shapes = [...]string{
 }
 
 // centerShape is a disc with a cross in it.
-const centerShape = `<path d="M7 0A7 7 0 1 1-7 0A7 7 0 1 1 7 0Z"/><path class="cross" d="M-.9-4H.9V-.9H4V.9H.9V4H-.9V.9H-4V-.9H-.9Z"/>`
+const centerShape = `<path d="M7 0A7 7 0 1 1-7 0A7 7 0 1 1 7 0Z"/><path class="cross" ` +
+	`d="M-.9-4H.9V-.9H4V.9H.9V4H-.9V.9H-4V-.9H-.9Z"/>`
 
 // ColorClass returns the CSS class that sets the color of a cluster.
 func ColorClass(cluster int) string { return "c" + strconv.Itoa(cluster%colors) }
@@ -365,7 +374,8 @@ func (g *Figure) drawLegend(c *canvas) (height float64) {
 			if entry.Class != "" {
 				name = strconv.Itoa(entry.Cluster) + " " + entry.Class
 			}
-			c.printf(`<path class="mark %s" d="%s" transform="translate(%v %v)"/>`, ColorClass(entry.Cluster), shapes[shapeOf(entry.Cluster)], number(left+14), number(y-4))
+			c.printf(`<path class="mark %s" d="%s" transform="translate(%v %v)"/>`, ColorClass(entry.Cluster),
+				shapes[shapeOf(entry.Cluster)], number(left+14), number(y-4))
 			row(left+36, left+width-10, name, text.Grouped(entry.Size))
 		}
 		if y = top + float64(lines)*legendLine; shown < len(g.Clusters) {
@@ -385,7 +395,8 @@ func (g *Figure) drawLegend(c *canvas) (height float64) {
 		case kind.Class == "":
 			indent = 0
 		case kind.Class == "center":
-			c.printf(`<g class="mark c0 center" transform="translate(%v %v)">%s</g>`, number(at.x), number(at.y), centerShape)
+			c.printf(`<g class="mark c0 center" transform="translate(%v %v)">%s</g>`, number(at.x), number(at.y),
+				centerShape)
 		case kind.Round():
 			c.printf(`<circle class="sample %s" cx="%v" cy="%v" r="4.5"/>`, kind.Class, number(at.x), number(at.y))
 		default:

@@ -127,7 +127,8 @@ func gaussians(r *rand.Rand, n, d, k int, apart float64) (*dataset.Points, []int
 	for at := range centers {
 		centers[at] = apart * r.NormFloat64()
 	}
-	values, truth := make([]float64, n*d), make([]int32, n)
+	values := make([]float64, n*d)
+	truth := make([]int32, n)
 	for i := range n {
 		truth[i] = int32(i * k / n)
 		for j := range d {
@@ -171,7 +172,8 @@ func randomPairs(r *rand.Rand, truth []int32, m int) []constraint.Pair {
 	seen := map[[2]int32]bool{}
 	var pairs []constraint.Pair
 	for len(pairs) < m {
-		i, j := r.Int32N(int32(len(truth))), r.Int32N(int32(len(truth)))
+		i := r.Int32N(int32(len(truth)))
+		j := r.Int32N(int32(len(truth)))
 		if i >= j || seen[[2]int32{i, j}] {
 			continue
 		}

@@ -243,7 +243,8 @@ func packComponents(parts []component, xy [][2]float64) {
 			x[i], y[i] = p[0], p[1]
 		}
 		b := box{left: slices.Min(x), bottom: slices.Min(y)}
-		b.width, b.height = slices.Max(x)-b.left+gap, slices.Max(y)-b.bottom+gap
+		b.width = slices.Max(x) - b.left + gap
+		b.height = slices.Max(y) - b.bottom + gap
 		boxes[at] = b
 		area += b.width * b.height
 		widest = math.Max(widest, b.width)

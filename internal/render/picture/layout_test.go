@@ -143,10 +143,12 @@ func TestClusterGraphOfManyAndFew(t *testing.T) {
 	if got := count(elements, "link edge"); got != maxLinks {
 		t.Errorf("%d lines", got)
 	}
-	wantTexts(t, elements, "… 66 more", "Drawn: 60 of 100 clusters, the largest, 400 of 1,769 lines between them, the heaviest.")
+	wantTexts(t, elements, "… 66 more", "Drawn: 60 of 100 clusters, the largest, 400 of 1,769 lines between them, "+
+		"the heaviest.")
 	const huge = math.MaxFloat64
 	for _, g := range []*dataset.Graph{
-		graph(t, 5), graph(t, 5, edge(0, 1, -3), edge(2, 3, 0)), graph(t, 5, edge(0, 1, huge), edge(1, 2, huge), edge(3, 4, -huge)),
+		graph(t, 5), graph(t, 5, edge(0, 1, -3), edge(2, 3, 0)), graph(t, 5, edge(0, 1, huge), edge(1, 2, huge),
+			edge(3, 4, -huge)),
 	} {
 		render(t, paintClusterGraph(g, ClustersPlot{Labels: make([]int32, 5), K: 1}))
 		render(t, paintClusterGraph(g, ClustersPlot{Labels: []int32{0, 1, 2, 3, 3}, K: 5}))
@@ -164,7 +166,8 @@ func TestDiscsDoNotTouch(t *testing.T) {
 		for _, a := range discs {
 			for _, b := range discs {
 				p, q := places[a], places[b]
-				if apart := math.Hypot(p.center.x-q.center.x, p.center.y-q.center.y); a != b && apart < p.radius+q.radius {
+				if apart := math.Hypot(p.center.x-q.center.x, p.center.y-q.center.y); a != b &&
+					apart < p.radius+q.radius {
 					t.Errorf("sizes %v: discs %d and %d overlap", sizes, a, b)
 				}
 			}

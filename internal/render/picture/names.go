@@ -33,7 +33,8 @@ const (
 func (n *namer) add(figure *Figure, entry ClusterEntry, place point) {
 	label := strconv.Itoa(entry.Cluster)
 	if entry.Class != "" && !n.brief {
-		label += " \u2068" + fit(entry.Class, nameSize, maxNameWidth) + "\u2069" // isolated, as it may be written from right to left
+		// isolated, as it may be written from right to left
+		label += " \u2068" + fit(entry.Class, nameSize, maxNameWidth) + "\u2069"
 	}
 	half := textWidth(label, nameSize) / 2
 	place.x = max(n.frame.left+half, min(n.frame.right-half, place.x))
@@ -56,7 +57,8 @@ func (n *namer) add(figure *Figure, entry ClusterEntry, place point) {
 		}
 	}
 	n.taken = append(n.taken, name{place, half})
-	figure.data.printf("<text class=\"name middle\" x=\"%v\" y=\"%v\" data-k=\"%d\">%s</text>\n", number(place.x), number(place.y), entry.Cluster, escape(label))
+	figure.data.printf("<text class=\"name middle\" x=\"%v\" y=\"%v\" data-k=\"%d\">%s</text>\n", number(place.x),
+		number(place.y), entry.Cluster, escape(label))
 }
 
 // covers reports whether a name would hide its cluster: one of few points, or most of many.

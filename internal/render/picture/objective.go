@@ -31,7 +31,8 @@ const (
 // Figure draws the objective value over the iterations, above a small panel of moved points. Values that are not
 // finite leave a gap.
 func (o ObjectivePlot) Figure() *Figure {
-	figure := &Figure{Title: cmp.Or(o.Title, o.Name), Subtitle: o.summary(), id: "course", label: o.Label, width: figureWidth, height: 320}
+	figure := &Figure{Title: cmp.Or(o.Title, o.Name), Subtitle: o.summary(), id: "course", label: o.Label,
+		width: figureWidth, height: 320}
 	if len(o.Moved) > 0 {
 		figure.height += movedHeight + 44
 	}
@@ -55,9 +56,11 @@ func (o ObjectivePlot) Figure() *Figure {
 // summary returns the line below the title: the last and the first value, and the shifts.
 func (o ObjectivePlot) summary() string {
 	last := len(o.Values) - 1
-	line := fmt.Sprintf("%s at %s %s", withMinus(formatValue(o.Values[last])), o.step(), text.Grouped(o.Iterations[last]))
+	line := fmt.Sprintf("%s at %s %s", withMinus(formatValue(o.Values[last])), o.step(),
+		text.Grouped(o.Iterations[last]))
 	if last > 0 {
-		line += fmt.Sprintf(", from %s at %s %s", withMinus(formatValue(o.Values[0])), o.step(), text.Grouped(o.Iterations[0]))
+		line += fmt.Sprintf(", from %s at %s %s", withMinus(formatValue(o.Values[0])), o.step(),
+			text.Grouped(o.Iterations[0]))
 	}
 	switch len(o.Shifts) {
 	case 0:
@@ -90,7 +93,8 @@ func (o ObjectivePlot) frames(height float64) (course, moves frame) {
 	x.lo, x.hi = rangeOf(iterations...)
 	if len(o.Values) == 1 || x.hi-x.lo < 1 {
 		center := float64(o.Iterations[0])
-		x.lo, x.hi = math.Min(x.lo, center-1), math.Max(x.hi, center+1)
+		x.lo = math.Min(x.lo, center-1)
+		x.hi = math.Max(x.hi, center+1)
 	}
 	x.lo, x.hi = widened(x.lo, x.hi, 0.02)
 	x.ticks = linearTicks(x.lo, x.hi, 12, 1)
@@ -152,14 +156,17 @@ func (o ObjectivePlot) drawCurve(figure *Figure, frame frame) {
 			continue
 		}
 		p := frame.at(float64(o.Iterations[at]), o.Values[at])
-		line, dots = append(line, p), append(dots, p)
-		titles = append(titles, fmt.Sprintf("%s %s: %s", o.step(), text.Grouped(o.Iterations[at]), formatValue(o.Values[at])))
+		line = append(line, p)
+		dots = append(dots, p)
+		titles = append(titles, fmt.Sprintf("%s %s: %s", o.step(), text.Grouped(o.Iterations[at]),
+			formatValue(o.Values[at])))
 	}
 	flush()
 	last := len(dots) - 1
 	for at, p := range dots {
 		if len(dots) <= maxDots || at == last {
-			figure.data.printf("<circle class=\"dot\" cx=\"%v\" cy=\"%v\" r=\"3.5\"%s\n", number(p.x), number(p.y), ending("circle", titles[at]))
+			figure.data.printf("<circle class=\"dot\" cx=\"%v\" cy=\"%v\" r=\"3.5\"%s\n", number(p.x), number(p.y),
+				ending("circle", titles[at]))
 		}
 	}
 	if last >= 0 && isFinite(o.Values[len(o.Values)-1]) {

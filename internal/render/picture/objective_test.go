@@ -24,7 +24,8 @@ func fallingObjective(n int) ObjectivePlot {
 
 func TestObjective(t *testing.T) {
 	o := fallingObjective(25)
-	o.Title, o.Shifts = "Two circles", []int{4, 11}
+	o.Title = "Two circles"
+	o.Shifts = []int{4, 11}
 	elements, _ := render(t, paintObjective(o))
 	if got := count(elements, "dot"); got != 25 {
 		t.Errorf("%d dots, want 25", got)
@@ -65,18 +66,21 @@ func TestObjectiveTakesItsNameForATitle(t *testing.T) {
 }
 
 func TestObjectiveOfDegenerateRuns(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
+	nan := math.NaN()
+	inf := math.Inf(1)
 	for name, c := range map[string]struct {
 		o    ObjectivePlot
 		dots int
 	}{
 		"single":      {ObjectivePlot{Name: "J", Iterations: []int{0}, Values: []float64{3.25}, Moved: []int{0}}, 1},
 		"single late": {ObjectivePlot{Name: "J", Iterations: []int{1000000}, Values: []float64{0}}, 1},
-		"constant":    {ObjectivePlot{Name: "J", Iterations: []int{0, 1, 2}, Values: []float64{7, 7, 7}, Moved: []int{0, 0, 0}}, 3},
-		"zero":        {ObjectivePlot{Name: "J", Iterations: []int{1, 2}, Values: []float64{0, 0}}, 2},
-		"gaps":        {ObjectivePlot{Name: "J", Iterations: []int{0, 1, 2, 3}, Values: []float64{nan, 2, inf, 1}}, 2},
-		"not finite":  {ObjectivePlot{Name: "J", Iterations: []int{0}, Values: []float64{nan}}, 0},
-		"huge":        {ObjectivePlot{Name: "J", Iterations: []int{0, 1}, Values: []float64{math.MaxFloat64, -math.MaxFloat64}}, 2},
+		"constant": {ObjectivePlot{Name: "J", Iterations: []int{0, 1, 2}, Values: []float64{7, 7, 7},
+			Moved: []int{0, 0, 0}}, 3},
+		"zero":       {ObjectivePlot{Name: "J", Iterations: []int{1, 2}, Values: []float64{0, 0}}, 2},
+		"gaps":       {ObjectivePlot{Name: "J", Iterations: []int{0, 1, 2, 3}, Values: []float64{nan, 2, inf, 1}}, 2},
+		"not finite": {ObjectivePlot{Name: "J", Iterations: []int{0}, Values: []float64{nan}}, 0},
+		"huge": {ObjectivePlot{Name: "J", Iterations: []int{0, 1},
+			Values: []float64{math.MaxFloat64, -math.MaxFloat64}}, 2},
 		"tiny":        {ObjectivePlot{Name: "J", Iterations: []int{0, 1}, Values: []float64{5e-324, 0}}, 2},
 		"same":        {ObjectivePlot{Name: "J", Iterations: []int{5, 5}, Values: []float64{1, 2}}, 2},
 		"shift alone": {ObjectivePlot{Name: "J", Iterations: []int{0}, Values: []float64{1}, Shifts: []int{3}}, 1},

@@ -124,7 +124,8 @@ func principalComponents(points *dataset.Points) *components {
 	var vectors [][]float64
 	if d <= maxDenseColumns {
 		all, whole := eigen.DenseEigenpairs(scatterMatrix(centered, d))
-		values, vectors = all, eigen.ColumnsOf(whole)
+		values = all
+		vectors = eigen.ColumnsOf(whole)
 	} else {
 		values, vectors = leadingEigenpairs(d, pcaProducts, scatter(centered))
 	}
@@ -173,7 +174,9 @@ const (
 // them is one with the sparse rows minus one with their mean.
 func ProjectSparse(points *dataset.SparsePoints) (xy [][2]float64, axes [2]string) {
 	perRow := max(1, points.NonZeros()/max(1, points.N))
-	p := &sparseRows{points: points, rows: choose.Even[int](points.N, min(maxPCARows, max(minSparseRows, maxSparseValues/perRow))), scale: safeScale(points.Value)}
+	p := &sparseRows{points: points,
+		rows:  choose.Even[int](points.N, min(maxPCARows, max(minSparseRows, maxSparseValues/perRow))),
+		scale: safeScale(points.Value)}
 	p.center()
 	// Use the eigenvectors of the rows' Gram matrix, which have an entry for each row, as there may be far more
 	// columns.
@@ -345,13 +348,15 @@ func (o operator) Multiply(_ context.Context, columns [][]float64) ([][]float64,
 // unit eigenvectors. It stops after so many products, which is accurate enough for a picture. Pairs beyond the size of
 // the operator are zero. The start is fixed, so the same operator gives the same answer.
 func leadingEigenpairs(n, products int, multiply func(dst, src [][]float64)) (values []float64, vectors [][]float64) {
-	values, vectors = make([]float64, 2), zeroVectors(2, n)
+	values = make([]float64, 2)
+	vectors = zeroVectors(2, n)
 	if n <= maxDenseColumns {
 		products = max(products, 2*n) // lets the search give up early and solve the dense matrix
 	}
 	options := eigen.Options{Tolerance: 1e-7, MaxProducts: products}
 	// Multiply does not fail, so neither does the search.
-	if found, err := eigen.Largest(context.Background(), operator{n, multiply}, min(2, n), rand.New(rand.NewPCG(1, 2)), options); err == nil {
+	if found, err := eigen.Largest(context.Background(), operator{n, multiply}, min(2, n), rand.New(rand.NewPCG(1, 2)),
+		options); err == nil {
 		copy(values, found.Values)
 		copy(vectors, found.Vectors)
 	}

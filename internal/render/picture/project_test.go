@@ -123,7 +123,8 @@ func TestMeansAreProjectedToMeans(t *testing.T) {
 				want[c][1] = 0.5 // the second coordinate has no meaning
 			}
 			if math.Abs(centers[c][0]-want[c][0]) > 1e-8 || math.Abs(centers[c][1]-want[c][1]) > 1e-8 {
-				t.Errorf("d=%d: the mean of cluster %d is at %v, its points have their mean at %v", d, c, centers[c], want[c])
+				t.Errorf("d=%d: the mean of cluster %d is at %v, its points have their mean at %v", d, c,
+					centers[c], want[c])
 			}
 		}
 	}
@@ -275,8 +276,10 @@ func TestLandmarksKeepDistances(t *testing.T) {
 	xy, _ := ProjectKernel(linearKernel(points, 1e-3))
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 500 {
-		i, j := r.IntN(points.N), r.IntN(points.N)
-		a, b := points.Row(i), points.Row(j)
+		i := r.IntN(points.N)
+		j := r.IntN(points.N)
+		a := points.Row(i)
+		b := points.Row(j)
 		want := math.Hypot(a[0]-b[0], a[1]-b[1]) * math.Sqrt(1e-3)
 		have := math.Hypot(xy[i][0]-xy[j][0], xy[i][1]-xy[j][1])
 		if math.Abs(have-want) > 1e-6 {

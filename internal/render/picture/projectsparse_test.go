@@ -13,12 +13,15 @@ func TestProjectSparse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const n, d = 60, 9
 	dense := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}
-	starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
+	starts := []int64{0}
+	columns := []int32(nil)
+	values := []float64(nil)
 	for i := range n {
 		for j := range d {
 			if v := rng.NormFloat64() * float64(1+j*j) * 1e200; rng.IntN(3) == 0 {
 				dense.Values[i*d+j] = v
-				columns, values = append(columns, int32(j)), append(values, v)
+				columns = append(columns, int32(j))
+				values = append(values, v)
 			}
 		}
 		starts = append(starts, int64(len(values)))
@@ -52,7 +55,8 @@ func TestProjectSparse(t *testing.T) {
 func TestProjectSparseOfLittle(t *testing.T) {
 	for _, starts := range [][]int64{{0, 0}, {0, 1}, {0, 1, 2, 2}, {0, 0, 0, 0, 0}} {
 		entries := int(starts[len(starts)-1])
-		columns, values := make([]int32, entries), make([]float64, entries)
+		columns := make([]int32, entries)
+		values := make([]float64, entries)
 		for at := range values {
 			values[at] = 3
 		}

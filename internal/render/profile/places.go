@@ -32,7 +32,8 @@ func (p Place) Margin() float64 {
 // Means returns the mean of the rows of each cluster, one after the other, and their numbers. That of an empty cluster
 // is 0.
 func Means(points *dataset.Points, labels []int32, k int) (means []float64, sizes []int) {
-	means, sizes = make([]float64, k*points.D), make([]int, k)
+	means = make([]float64, k*points.D)
+	sizes = make([]int, k)
 	for i, label := range labels {
 		sizes[label]++
 		mean := means[int(label)*points.D:]
@@ -53,14 +54,16 @@ func Places(points *dataset.Points, labels []int32, k int, rows []int32) []Place
 	means, sizes := Means(points, labels, k)
 	return nearest(labels, sizes, rows, func(i int32, to []float64) {
 		for cluster := range to {
-			to[cluster] = math.Sqrt(metric.SquaredDistance(points.Row(int(i)), means[cluster*points.D:(cluster+1)*points.D]))
+			to[cluster] = math.Sqrt(metric.SquaredDistance(points.Row(int(i)),
+				means[cluster*points.D:(cluster+1)*points.D]))
 		}
 	})
 }
 
 // KernelPlaces returns the places of some rows, by distances to the means of clusters in the space of a kernel.
 func KernelPlaces(kernel *dataset.Kernel, labels []int32, k int, rows []int32) []Place {
-	sizes, within := make([]int, k), make([]float64, k) // within: the sum over all pairs of a cluster
+	sizes := make([]int, k)
+	within := make([]float64, k) // within: the sum over all pairs of a cluster
 	for i, label := range labels {
 		sizes[label]++
 		for j, v := range kernel.Row(i) {
@@ -128,7 +131,9 @@ func nearest(labels []int32, sizes []int, rows []int32, distances func(i int32, 
 // Typical returns at most limit rows of each cluster, the nearest to its middle first.
 func Typical(places []Place, labels []int32, k, limit int) [][]Place {
 	ordered := slices.Clone(places)
-	slices.SortFunc(ordered, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Own, b.Own), cmp.Compare(a.Row, b.Row)) })
+	slices.SortFunc(ordered, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(a.Own, b.Own), cmp.Compare(a.Row, b.Row))
+	})
 	typical := make([][]Place, k)
 	for _, p := range ordered {
 		if list := &typical[labels[p.Row]]; len(*list) < limit {
@@ -141,6 +146,8 @@ func Typical(places []Place, labels []int32, k, limit int) [][]Place {
 // Borderline returns at most limit places, the smallest margin first.
 func Borderline(places []Place, limit int) []Place {
 	ordered := slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return p.Next < 0 })
-	slices.SortFunc(ordered, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Margin(), b.Margin()), cmp.Compare(a.Row, b.Row)) })
+	slices.SortFunc(ordered, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(a.Margin(), b.Margin()), cmp.Compare(a.Row, b.Row))
+	})
 	return ordered[:min(limit, len(ordered))]
 }

@@ -43,7 +43,8 @@ func naiveNumbers(values []float64, labels []int32, cluster int32) Trait {
 	out, b := summary(outside)
 	t := Trait{Inside: in, Outside: out}
 	if in.Count > 0 && out.Count > 0 && in.Mean != out.Mean {
-		t.Difference = max(-MaxDifference, min(MaxDifference, (in.Mean-out.Mean)/math.Sqrt((a+b)/float64(max(1, in.Count+out.Count-2)))))
+		t.Difference = max(-MaxDifference,
+			min(MaxDifference, (in.Mean-out.Mean)/math.Sqrt((a+b)/float64(max(1, in.Count+out.Count-2)))))
 	}
 	return t
 }
@@ -52,8 +53,10 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), 
 
 func TestTraitsOfNumbersAreTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, k := rapid.IntRange(1, 40).Draw(t, "n"), rapid.IntRange(1, 5).Draw(t, "k")
-		labels, values := make([]int32, n), make([]float64, n)
+		n := rapid.IntRange(1, 40).Draw(t, "n")
+		k := rapid.IntRange(1, 5).Draw(t, "k")
+		labels := make([]int32, n)
+		values := make([]float64, n)
 		for i := range n {
 			labels[i] = int32(rapid.IntRange(0, k-1).Draw(t, "label"))
 			values[i] = float64(rapid.IntRange(-3, 9).Draw(t, "value")) + 1e4
@@ -70,8 +73,10 @@ func TestTraitsOfNumbersAreTheDefinition(t *testing.T) {
 				continue
 			}
 			got := traits[0]
-			if got.Inside.Count != want.Inside.Count || got.Outside.Count != want.Outside.Count || !near(got.Inside.Mean, want.Inside.Mean) || !near(got.Outside.Mean, want.Outside.Mean) ||
-				got.Inside.Median != want.Inside.Median || got.Outside.Median != want.Outside.Median || math.Abs(got.Difference-want.Difference) > 1e-6 {
+			if got.Inside.Count != want.Inside.Count || got.Outside.Count != want.Outside.Count ||
+				!near(got.Inside.Mean, want.Inside.Mean) || !near(got.Outside.Mean, want.Outside.Mean) ||
+				got.Inside.Median != want.Inside.Median || got.Outside.Median != want.Outside.Median ||
+				math.Abs(got.Difference-want.Difference) > 1e-6 {
 				t.Fatalf("cluster %d: got %+v, want %+v", cluster, got, want)
 			}
 		}
@@ -82,17 +87,20 @@ func TestTraitsOfNumbersAreTheDefinition(t *testing.T) {
 func TestTraitsBesideAHugeValue(t *testing.T) {
 	for _, huge := range []float64{1e20, -1e30, 9.969209968386869e36, -math.MaxFloat32} {
 		for at := range 5 {
-			values, labels := []float64{10, 20, 30, 40, 50}, []int32{0, 1, 1, 2, 2}
+			values := []float64{10, 20, 30, 40, 50}
+			labels := []int32{0, 1, 1, 2, 2}
 			values[at] = huge
 			sparse, err := dataset.NewSparsePoints(5, 1, []int64{0, 1, 2, 3, 4, 5}, make([]int32, 5), values)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for what, all := range map[string][][]Trait{"a column": Traits([]Column{{Numbers: values}}, labels, 3), "a sparse column": SparseTraits(sparse, labels, 3, 1)} {
+			for what, all := range map[string][][]Trait{"a column": Traits([]Column{{Numbers: values}}, labels, 3),
+				"a sparse column": SparseTraits(sparse, labels, 3, 1)} {
 				for cluster, traits := range all {
 					for _, got := range traits {
 						want := naiveNumbers(values, labels, int32(cluster))
-						if !near(got.Inside.Mean, want.Inside.Mean) || !near(got.Outside.Mean, want.Outside.Mean) || math.Abs(got.Difference-want.Difference) > 1e-6 {
+						if !near(got.Inside.Mean, want.Inside.Mean) || !near(got.Outside.Mean, want.Outside.Mean) ||
+							math.Abs(got.Difference-want.Difference) > 1e-6 {
 							t.Errorf("%s of %v, cluster %d: got %+v, want %+v", what, values, cluster, got, want)
 						}
 					}
@@ -120,7 +128,8 @@ func TestTraitsAreOrderedByTheirDifference(t *testing.T) {
 	if want := []string{"sign", "height", "color", "noise", "constant"}; !slices.Equal(names, want) {
 		t.Errorf("got %q, want %q", names, want)
 	}
-	if color := got[0][2]; color.Category != "red" || color.Inside != (Summary{Count: 2, Mean: 1}) || color.Outside != (Summary{Count: 4, Mean: 0.25}) || !near(color.Difference, math.Pi-math.Pi/3) {
+	if color := got[0][2]; color.Category != "red" || color.Inside != (Summary{Count: 2, Mean: 1}) ||
+		color.Outside != (Summary{Count: 4, Mean: 0.25}) || !near(color.Difference, math.Pi-math.Pi/3) {
 		t.Errorf("color: %+v", color)
 	}
 	if got[0][0].Difference != MaxDifference || got[1][0].Difference != -MaxDifference {
@@ -130,7 +139,8 @@ func TestTraitsAreOrderedByTheirDifference(t *testing.T) {
 
 func blobs(n, d, k int) (*dataset.Points, []int32) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	points, labels := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}, make([]int32, n)
+	points := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}
+	labels := make([]int32, n)
 	for i := range n {
 		labels[i] = int32(rng.IntN(k))
 		for j := range d {
@@ -159,13 +169,16 @@ func TestPlacesAreTheSameByAKernel(t *testing.T) {
 			}
 		}
 	}
-	want, got := Places(points, labels, 5, all(60)), KernelPlaces(kernel, labels, 5, all(60)) // the last cluster is empty
+	want := Places(points, labels, 5, all(60))
+	got := KernelPlaces(kernel, labels, 5, all(60)) // the last cluster is empty
 	for i := range want {
-		if got[i].Row != want[i].Row || got[i].Next != want[i].Next || math.Abs(got[i].Own-want[i].Own) > 1e-6 || math.Abs(got[i].Distance-want[i].Distance) > 1e-6 {
+		if got[i].Row != want[i].Row || got[i].Next != want[i].Next || math.Abs(got[i].Own-want[i].Own) > 1e-6 ||
+			math.Abs(got[i].Distance-want[i].Distance) > 1e-6 {
 			t.Fatalf("row %d: %+v, by the kernel %+v", i, want[i], got[i])
 		}
 	}
-	distance, inKernel := Euclidean(points), InKernel(kernel)
+	distance := Euclidean(points)
+	inKernel := InKernel(kernel)
 	for i := range int32(60) {
 		if math.Abs(distance(i, 7)-inKernel(i, 7)) > 1e-6 {
 			t.Fatalf("row %d: %v, by the kernel %v", i, distance(i, 7), inKernel(i, 7))
@@ -194,7 +207,8 @@ func TestTypicalAndBorderlineRows(t *testing.T) {
 }
 
 func TestPlacesInAGraph(t *testing.T) {
-	graph, err := dataset.NewGraph(5, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}, {Source: 1, Target: 2, Weight: 3}, {Source: 2, Target: 3, Weight: 1}, {Source: 0, Target: 0, Weight: 9}})
+	graph, err := dataset.NewGraph(5, []dataset.Edge{{Source: 0, Target: 1, Weight: 1},
+		{Source: 1, Target: 2, Weight: 3}, {Source: 2, Target: 3, Weight: 1}, {Source: 0, Target: 0, Weight: 9}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,12 +233,14 @@ func TestSilhouettesAreTheDefinition(t *testing.T) {
 			sum, count := 0.0, 0.0
 			for _, j := range rows {
 				if j != i && labels[j] == cluster {
-					sum, count = sum+distance(i, j), count+1
+					sum += distance(i, j)
+					count++
 				}
 			}
 			return sum / count
 		}
-		a, b := mean(labels[i]), math.Inf(1)
+		a := mean(labels[i])
+		b := math.Inf(1)
 		for cluster := range int32(5) {
 			if m := mean(cluster); cluster != labels[i] && m < b {
 				b = m
@@ -252,13 +268,16 @@ func TestSilhouettesAreTheDefinition(t *testing.T) {
 
 func TestSample(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, k, limit := rapid.IntRange(0, 60).Draw(t, "n"), rapid.IntRange(1, 6).Draw(t, "k"), rapid.IntRange(1, 70).Draw(t, "limit")
+		n := rapid.IntRange(0, 60).Draw(t, "n")
+		k := rapid.IntRange(1, 6).Draw(t, "k")
+		limit := rapid.IntRange(1, 70).Draw(t, "limit")
 		labels := make([]int32, n)
 		for i := range labels {
 			labels[i] = int32(rapid.IntRange(0, k-1).Draw(t, "label"))
 		}
 		rows := Sample(labels, k, limit)
-		if len(rows) != min(n, limit) || !slices.IsSorted(rows) || len(slices.Compact(slices.Clone(rows))) != len(rows) {
+		if len(rows) != min(n, limit) || !slices.IsSorted(rows) ||
+			len(slices.Compact(slices.Clone(rows))) != len(rows) {
 			t.Fatalf("%d of %d rows: %v", limit, n, rows)
 		}
 		seen := map[int32]bool{}

@@ -62,7 +62,8 @@ func Sample(labels []int32, k, limit int) []int32 {
 		for cluster := range k {
 			start[cluster+1] += start[cluster]
 		}
-		byCluster, next := make([]int32, n), append([]int(nil), start...)
+		byCluster := make([]int32, n)
+		next := append([]int(nil), start...)
 		for i, label := range labels {
 			byCluster[next[label]] = int32(i)
 			next[label]++

@@ -16,7 +16,8 @@ func SparseTraits(points *dataset.SparsePoints, labels []int32, k, limit int) []
 	for i, label := range labels {
 		byCluster[label] = append(byCluster[label], int32(i))
 	}
-	whole, scratch := make([]total, points.D), make([]moments, points.D)
+	whole := make([]total, points.D)
+	scratch := make([]moments, points.D)
 	for cluster, rows := range byCluster {
 		eachColumn(points, rows, scratch, func(j int32, inside moments) { whole[j].add(cluster, inside) })
 	}
@@ -91,7 +92,9 @@ func sumOfSquares(values []float64) float64 {
 
 // SparsePlaces is Places for sparse points.
 func SparsePlaces(points *dataset.SparsePoints, labels []int32, k int, rows []int32) []Place {
-	means, sizes, squares := make([]float64, k*points.D), make([]int, k), make([]float64, k)
+	means := make([]float64, k*points.D)
+	sizes := make([]int, k)
+	squares := make([]float64, k)
 	for i, label := range labels {
 		sizes[label]++
 		columns, values := points.Row(i)
@@ -128,11 +131,15 @@ func SparseEuclidean(points *dataset.SparsePoints) func(i, j int32) float64 {
 		for a < len(columns) || b < len(others) {
 			switch {
 			case b == len(others) || a < len(columns) && columns[a] < others[b]:
-				sum, a = sum+float64(values[a]*values[a]), a+1
+				sum += float64(values[a] * values[a])
+				a++
 			case a == len(columns) || others[b] < columns[a]:
-				sum, b = sum+float64(theirs[b]*theirs[b]), b+1
+				sum += float64(theirs[b] * theirs[b])
+				b++
 			default:
-				sum, a, b = sum+float64((values[a]-theirs[b])*(values[a]-theirs[b])), a+1, b+1
+				sum += float64((values[a] - theirs[b]) * (values[a] - theirs[b]))
+				a++
+				b++
 			}
 		}
 		return math.Sqrt(sum)

@@ -14,13 +14,17 @@ func bothKinds(t *testing.T) (*dataset.SparsePoints, *dataset.Points, []int32) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	const n, d = 40, 7
 	dense := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}
-	starts, columns, values, labels := []int64{0}, []int32(nil), []float64(nil), make([]int32, n)
+	starts := []int64{0}
+	columns := []int32(nil)
+	values := []float64(nil)
+	labels := make([]int32, n)
 	for i := range n {
 		labels[i] = int32(i % 3)
 		for j := range d {
 			if v := rng.Float64() + float64(j%3*i%3); rng.IntN(2) == 0 && v != 0 {
 				dense.Values[i*d+j] = v
-				columns, values = append(columns, int32(j)), append(values, v)
+				columns = append(columns, int32(j))
+				values = append(values, v)
 			}
 		}
 		starts = append(starts, int64(len(values)))
@@ -54,7 +58,8 @@ func TestSparseTraits(t *testing.T) {
 		}
 		for at, g := range got {
 			w := want[at]
-			if g.Column != w.Column || math.Abs(g.Difference-w.Difference) > 1e-9 || math.Abs(g.Inside.Mean-w.Inside.Mean) > 1e-9 || math.Abs(g.Outside.Mean-w.Outside.Mean) > 1e-9 {
+			if g.Column != w.Column || math.Abs(g.Difference-w.Difference) > 1e-9 ||
+				math.Abs(g.Inside.Mean-w.Inside.Mean) > 1e-9 || math.Abs(g.Outside.Mean-w.Outside.Mean) > 1e-9 {
 				t.Errorf("cluster %d: %+v, want %+v", cluster, g, w)
 			}
 			here := 0
@@ -64,7 +69,8 @@ func TestSparseTraits(t *testing.T) {
 				}
 			}
 			if g.Inside.Present != float64(here)/float64(g.Inside.Count) {
-				t.Errorf("cluster %d: %v of %d rows have column %d, want %d", cluster, g.Inside.Present, g.Inside.Count, g.Column, here)
+				t.Errorf("cluster %d: %v of %d rows have column %d, want %d", cluster, g.Inside.Present, g.Inside.Count,
+					g.Column, here)
 			}
 		}
 	}
@@ -76,11 +82,13 @@ func TestSparseDistances(t *testing.T) {
 	rows := Sample(labels, 3, len(labels))
 	want := Places(dense, labels, 3, rows)
 	for at, got := range SparsePlaces(sparse, labels, 3, rows) {
-		if got.Next != want[at].Next || math.Abs(got.Own-want[at].Own) > 1e-9 || math.Abs(got.Distance-want[at].Distance) > 1e-9 {
+		if got.Next != want[at].Next || math.Abs(got.Own-want[at].Own) > 1e-9 ||
+			math.Abs(got.Distance-want[at].Distance) > 1e-9 {
 			t.Errorf("%+v, want %+v", got, want[at])
 		}
 	}
-	of, wanted := SparseEuclidean(sparse), Euclidean(dense)
+	of := SparseEuclidean(sparse)
+	wanted := Euclidean(dense)
 	for i := range rows {
 		if got, want := of(0, int32(i)), wanted(0, int32(i)); math.Abs(got-want) > 1e-9 {
 			t.Errorf("row 0 is %v from row %d, want %v", got, i, want)

@@ -94,8 +94,10 @@ func numbersTraits(c Column, labels []int32, k int) []Trait {
 		outside := whole.without(cluster, inside)
 		at := places[cluster]
 		t := &traits[cluster]
-		t.Inside = Summary{Count: inside.count, Mean: center + inside.mean(), Median: median(inside.count, func(rank int) float64 { return value(at[rank]) })}
-		t.Outside = Summary{Count: outside.count, Mean: center + outside.mean(), Median: median(outside.count, func(rank int) float64 { return value(outsideRank(at, rank)) })}
+		t.Inside = Summary{Count: inside.count, Mean: center + inside.mean(),
+			Median: median(inside.count, func(rank int) float64 { return value(at[rank]) })}
+		t.Outside = Summary{Count: outside.count, Mean: center + outside.mean(),
+			Median: median(outside.count, func(rank int) float64 { return value(outsideRank(at, rank)) })}
 		t.Difference = difference(inside, outside)
 	}
 	return traits
@@ -104,7 +106,8 @@ func numbersTraits(c Column, labels []int32, k int) []Trait {
 // outsideRank returns the place of the row of the given rank among those whose places are not in taken, which must
 // ascend.
 func outsideRank(taken []int, rank int) int {
-	return rank + sort.Search(len(taken), func(j int) bool { return taken[j]-j > rank }) // before taken[j] are taken[j] - j others
+	// before taken[j] are taken[j] - j others
+	return rank + sort.Search(len(taken), func(j int) bool { return taken[j]-j > rank })
 }
 
 // median returns the median of values that are known by their rank, NaN if there are none.
@@ -115,7 +118,8 @@ func median(count int, value func(rank int) float64) float64 {
 	if count%2 == 1 {
 		return value(count / 2)
 	}
-	low, high := value(count/2-1), value(count/2)
+	low := value(count/2 - 1)
+	high := value(count / 2)
 	return low + (high-low)/2
 }
 
@@ -196,7 +200,8 @@ func difference(inside, outside moments) float64 {
 func textsTraits(c Column, labels []int32, k int) []Trait {
 	totals := map[string]int{}
 	counts := make([]map[string]int, k)
-	sizes, all := make([]int, k), 0
+	sizes := make([]int, k)
+	all := 0
 	for i, label := range labels {
 		value := c.Texts[i]
 		if value == "" {
@@ -225,7 +230,8 @@ func textsTraits(c Column, labels []int32, k int) []Trait {
 				Outside: Summary{Count: outside, Mean: float64(totals[category]-here) / float64(outside)}}
 			t.Difference = 2*math.Asin(math.Sqrt(t.Inside.Mean)) - 2*math.Asin(math.Sqrt(t.Outside.Mean))
 			// Of equal differences the category that is more frequent here says more.
-			if by := cmp.Compare(math.Abs(t.Difference), math.Abs(best.Difference)); best.Category == "" || by > 0 || by == 0 && t.Difference > best.Difference {
+			if by := cmp.Compare(math.Abs(t.Difference), math.Abs(best.Difference)); best.Category == "" || by > 0 ||
+				by == 0 && t.Difference > best.Difference {
 				*best = t
 			}
 		}

@@ -48,7 +48,8 @@ func New(cfg Config, log hclog.Logger, now func() time.Time) (_ *Callers, err er
 	}
 	if cfg.TokenFile != "" {
 		parse := func(contents [][]byte) (tokens, error) { return parseTokens(contents[0]) }
-		if c.tokens, err = reload.New("the token file "+cfg.TokenFile, []string{cfg.TokenFile}, parse, log, now); err != nil {
+		if c.tokens, err = reload.New("the token file "+cfg.TokenFile, []string{cfg.TokenFile}, parse, log,
+			now); err != nil {
 			return nil, err
 		}
 	}
@@ -78,7 +79,8 @@ func (c *Callers) Identify(certificate *x509.Certificate, authorization string) 
 		return ByCertificate(certificate)
 	}
 	return identity.Caller{}, unauthenticated("NO_CREDENTIALS",
-		"this coordinator requires authentication; log in with: cleave login --server HOST:PORT --tls DIR, or with --token-stdin; "+
+		"this coordinator requires authentication; log in with: cleave login --server HOST:PORT --tls DIR, or with "+
+			"--token-stdin; "+
 			"other clients present a certificate, or send 'authorization: Bearer TOKEN'")
 }
 
@@ -89,7 +91,8 @@ func (c *Callers) byToken(authorization string) (caller identity.Caller, err err
 	token = strings.TrimSpace(token)
 	switch {
 	case !strings.EqualFold(scheme, "bearer") || token == "":
-		return caller, unauthenticated("BAD_AUTHORIZATION", "the authorization header of the call is not a bearer token; send 'authorization: Bearer TOKEN'")
+		return caller, unauthenticated("BAD_AUTHORIZATION",
+			"the authorization header of the call is not a bearer token; send 'authorization: Bearer TOKEN'")
 	case strings.HasPrefix(token, tokenPrefix):
 		if len(c.own) > 0 {
 			if caller, err = c.own.find(token, c.now()); err == nil || c.tokens == nil {
@@ -124,7 +127,8 @@ func ByCertificate(certificate *x509.Certificate) (identity.Caller, error) {
 		role, err := identity.ParseRole(uri.Host)
 		name := strings.TrimPrefix(uri.Path, "/")
 		if err := errors.Join(err, identity.CheckName(name)); err != nil {
-			return identity.Caller{}, unauthenticated("BAD_CERTIFICATE", "the certificate says %.100q about its owner: %v", uri, err)
+			return identity.Caller{}, unauthenticated("BAD_CERTIFICATE",
+				"the certificate says %.100q about its owner: %v", uri, err)
 		}
 		caller := identity.Caller{Name: name, Role: role}
 		// Rejects user information, queries and escaped slashes.

@@ -27,8 +27,8 @@ const (
 	fetchPause = 10 * time.Second
 	// keysRefresh is the age at which keys are fetched again.
 	keysRefresh = 10 * time.Minute
-	// keysExpire is the age from which keys are no longer accepted. It limits how long a key that the issuer has withdrawn
-	// is accepted while the issuer cannot be reached.
+	// keysExpire is the age from which keys are no longer accepted. It limits how long a key that the issuer has
+	// withdrawn is accepted while the issuer cannot be reached.
 	keysExpire    = time.Hour
 	maxKeySetSize = 1 << 20
 	maxRedirects  = 5
@@ -180,7 +180,8 @@ func (k *keySet) fetch() (*jose.JSONWebKeySet, error) {
 			return nil, fmt.Errorf("the OpenID configuration at %s cannot be read: %w", k.cfg.Issuer, err)
 		}
 		if discovered.Issuer != k.cfg.Issuer {
-			return nil, fmt.Errorf("the OpenID configuration at %s names another issuer, %.100q", k.cfg.Issuer, discovered.Issuer)
+			return nil, fmt.Errorf("the OpenID configuration at %s names another issuer, %.100q", k.cfg.Issuer,
+				discovered.Issuer)
 		}
 		if err := checkURL(discovered.JWKS); err != nil {
 			return nil, fmt.Errorf("the OpenID configuration at %s names no address of the keys: %w", k.cfg.Issuer, err)
@@ -245,7 +246,8 @@ func parseKeys(content []byte) (*jose.JSONWebKeySet, error) {
 			continue
 		}
 		if !key.IsPublic() {
-			return nil, fault.Invalid("BAD_KEY_SET", "the key %.60q is not a public key; remove it, because only public keys belong here", key.KeyID)
+			return nil, fault.Invalid("BAD_KEY_SET",
+				"the key %.60q is not a public key; remove it, because only public keys belong here", key.KeyID)
 		}
 		known.Keys = append(known.Keys, key)
 	}

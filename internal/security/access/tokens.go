@@ -44,7 +44,8 @@ func TokenLine(token string, caller identity.Caller, expires time.Time) (string,
 
 func checkTokenOwner(caller identity.Caller) error {
 	if caller.Role == identity.Worker {
-		return fault.Invalid("WORKER_TOKEN", "workers authenticate with certificates, not tokens; make one with: cleave certs worker")
+		return fault.Invalid("WORKER_TOKEN",
+			"workers authenticate with certificates, not tokens; make one with: cleave certs worker")
 	}
 	return identity.CheckName(caller.Name)
 }
@@ -72,7 +73,8 @@ func parseTokens(content []byte) (tokens, error) {
 			return nil, fault.Wrap(err, "line %d", number)
 		}
 		if _, twice := found[hash]; twice {
-			return nil, fault.Invalid("BAD_TOKEN_FILE", "line %d has the hash of an earlier line; each token has one owner", number)
+			return nil, fault.Invalid("BAD_TOKEN_FILE",
+				"line %d has the hash of an earlier line; each token has one owner", number)
 		}
 		found[hash] = owner
 	}
@@ -83,7 +85,8 @@ func parseTokens(content []byte) (tokens, error) {
 // mistook it for the hash.
 func parseTokenLine(fields []string) (hash [sha256.Size]byte, owner tokenOwner, err error) {
 	if len(fields) != 3 && len(fields) != 4 {
-		return hash, owner, fault.Invalid("BAD_TOKEN_FILE", "a line has the form NAME ROLE %sHASH [EXPIRY]; this one has %d parts", hashPrefix, len(fields))
+		return hash, owner, fault.Invalid("BAD_TOKEN_FILE",
+			"a line has the form NAME ROLE %sHASH [EXPIRY]; this one has %d parts", hashPrefix, len(fields))
 	}
 	owner.Name = fields[0]
 	if owner.Role, err = identity.ParseRole(fields[1]); err != nil {
@@ -94,11 +97,13 @@ func parseTokenLine(fields []string) (hash [sha256.Size]byte, owner tokenOwner, 
 	}
 	decoded, err := hex.DecodeString(strings.TrimPrefix(fields[2], hashPrefix))
 	if err != nil || len(decoded) != len(hash) || !strings.HasPrefix(fields[2], hashPrefix) {
-		return hash, owner, fault.Invalid("BAD_TOKEN_FILE", "the third part must be %s and 64 hexadecimal digits, as cleave token create prints it", hashPrefix)
+		return hash, owner, fault.Invalid("BAD_TOKEN_FILE",
+			"the third part must be %s and 64 hexadecimal digits, as cleave token create prints it", hashPrefix)
 	}
 	if len(fields) == 4 {
 		if owner.expires, err = time.Parse(time.RFC3339, fields[3]); err != nil {
-			return hash, owner, fault.Invalid("BAD_TOKEN_FILE", "%.40q is not a time such as 2027-01-31T00:00:00Z", fields[3])
+			return hash, owner, fault.Invalid("BAD_TOKEN_FILE", "%.40q is not a time such as 2027-01-31T00:00:00Z",
+				fields[3])
 		}
 	}
 	return [sha256.Size]byte(decoded), owner, nil

@@ -27,7 +27,8 @@ func line(t *testing.T, token string, caller identity.Caller, expires time.Time)
 }
 
 func TestTokens(t *testing.T) {
-	token, temporary := NewToken(), NewToken()
+	token := NewToken()
+	temporary := NewToken()
 	if token == temporary || len(token) != len(tokenPrefix)+43 {
 		t.Errorf("tokens are %q and %q", token, temporary)
 	}
@@ -71,7 +72,8 @@ func TestBadTokenFiles(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, says)
 		}
 	}
-	if _, err := TokenLine(token, identity.Caller{Name: "w", Role: identity.Worker}, time.Time{}); !fault.Is(err, "WORKER_TOKEN") {
+	if _, err := TokenLine(token, identity.Caller{Name: "w", Role: identity.Worker}, time.Time{}); !fault.Is(err,
+		"WORKER_TOKEN") {
 		t.Errorf("a token for a worker: %v", err)
 	}
 }

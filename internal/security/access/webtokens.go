@@ -29,7 +29,8 @@ func DefaultOIDC() OIDC { return OIDC{NameClaim: "sub", RoleClaim: "cleave_role"
 // algorithms are those that sign with a private key. With a shared secret, everyone who verifies tokens could create
 // some.
 var algorithms = []jose.SignatureAlgorithm{
-	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
+	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384,
+	jose.ES512, jose.EdDSA,
 }
 
 // webTokens verifies web tokens.
@@ -42,7 +43,9 @@ type webTokens struct {
 
 func newWebTokens(cfg OIDC, log hclog.Logger, now func() time.Time) (*webTokens, error) {
 	if cfg.Audience == "" {
-		return nil, fault.Invalid("BAD_OIDC", "--oidc-audience is missing; without it, tokens that %s issued for other services would be accepted", cfg.Issuer)
+		return nil, fault.Invalid("BAD_OIDC",
+			"--oidc-audience is missing; without it, tokens that %s issued for other services would be accepted",
+			cfg.Issuer)
 	}
 	if cfg.NameClaim == "" || cfg.RoleClaim == "" {
 		return nil, fault.Invalid("BAD_OIDC", "the claims with the name and the role of a caller must have names")
@@ -54,7 +57,8 @@ func newWebTokens(cfg OIDC, log hclog.Logger, now func() time.Time) (*webTokens,
 			return nil, err
 		}
 		if w.role == identity.Worker {
-			return nil, fault.Invalid("BAD_OIDC", "workers authenticate with certificates, not tokens; the default role cannot be worker")
+			return nil, fault.Invalid("BAD_OIDC",
+				"workers authenticate with certificates, not tokens; the default role cannot be worker")
 		}
 	}
 	if w.keys, err = newKeySet(cfg, log, now); err != nil {
@@ -64,7 +68,8 @@ func newWebTokens(cfg OIDC, log hclog.Logger, now func() time.Time) (*webTokens,
 	for at, a := range algorithms {
 		names[at] = string(a)
 	}
-	w.verifier = oidc.NewVerifier(cfg.Issuer, w.keys, &oidc.Config{ClientID: cfg.Audience, SupportedSigningAlgs: names, Now: now})
+	w.verifier = oidc.NewVerifier(cfg.Issuer, w.keys, &oidc.Config{ClientID: cfg.Audience, SupportedSigningAlgs: names,
+		Now: now})
 	return w, nil
 }
 
@@ -77,13 +82,18 @@ func (w *webTokens) identify(raw string) (caller identity.Caller, err error) {
 	var expired *oidc.TokenExpiredError
 	switch {
 	case pending:
-		return caller, fault.New(fault.Unavailable, "KEYS_MISSING", "the keys of %s have not been fetched yet; try again", w.cfg.Issuer)
+		return caller, fault.New(fault.Unavailable, "KEYS_MISSING",
+			"the keys of %s have not been fetched yet; try again", w.cfg.Issuer)
 	case errors.As(err, &expired) && expired.Expiry.IsZero():
-		return caller, unauthenticated("BAD_TOKEN", "the token has no expiry, the claim exp, which is required; get one that expires from %s", w.cfg.Issuer)
+		return caller, unauthenticated("BAD_TOKEN",
+			"the token has no expiry, the claim exp, which is required; get one that expires from %s", w.cfg.Issuer)
 	case errors.As(err, &expired):
-		return caller, unauthenticated("TOKEN_EXPIRED", "the token expired at %s; get a new one", expired.Expiry.UTC().Format(time.RFC3339))
+		return caller, unauthenticated("TOKEN_EXPIRED", "the token expired at %s; get a new one",
+			expired.Expiry.UTC().Format(time.RFC3339))
 	case err != nil:
-		return caller, unauthenticated("BAD_TOKEN", "the token was not issued by %s for the audience %s, or is not valid now", w.cfg.Issuer, w.cfg.Audience).Because(err)
+		return caller,
+			unauthenticated("BAD_TOKEN", "the token was not issued by %s for the audience %s, or is not valid now",
+				w.cfg.Issuer, w.cfg.Audience).Because(err)
 	}
 	claims := map[string]any{}
 	if err := token.Claims(&claims); err != nil {

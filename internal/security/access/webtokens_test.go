@@ -41,7 +41,9 @@ func newIssuer(t *testing.T, id string) *issuer {
 
 func (i *issuer) keys() []byte {
 	i.t.Helper()
-	encoded, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: i.id, Algorithm: string(jose.ES256), Use: "sig"}}})
+	encoded, err := json.Marshal(
+		jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: i.id, Algorithm: string(jose.ES256),
+			Use: "sig"}}})
 	if err != nil {
 		i.t.Fatal(err)
 	}
@@ -73,7 +75,8 @@ const theIssuer = "https://issuer.example"
 
 // claims are those of a good token, with some changed; nil removes one.
 func claims(changed map[string]any) map[string]any {
-	all := map[string]any{"iss": theIssuer, "aud": "cleave", "sub": "alice", "exp": noon.Add(time.Hour).Unix(), "cleave_role": "submitter"}
+	all := map[string]any{"iss": theIssuer, "aud": "cleave", "sub": "alice", "exp": noon.Add(time.Hour).Unix(),
+		"cleave_role": "submitter"}
 	for name, value := range changed {
 		all[name] = value
 		if value == nil {
@@ -111,7 +114,8 @@ func TestWebTokens(t *testing.T) {
 	}{
 		{"a good one", good, role(identity.Submitter), ""},
 		{"several audiences", with(map[string]any{"aud": []string{"x", "cleave"}}), role(identity.Submitter), ""},
-		{"several roles", with(map[string]any{"cleave_role": []any{"reader", "admin", "else", 7, "worker"}}), role(identity.Admin), ""},
+		{"several roles", with(map[string]any{"cleave_role": []any{"reader", "admin", "else", 7, "worker"}}),
+			role(identity.Admin), ""},
 		{"expired", with(map[string]any{"exp": noon.Add(-time.Second).Unix()}), identity.Caller{}, "TOKEN_EXPIRED"},
 		{"never expires", with(map[string]any{"exp": nil}), identity.Caller{}, "BAD_TOKEN"},
 		{"not yet", with(map[string]any{"nbf": noon.Add(time.Hour).Unix()}), identity.Caller{}, "BAD_TOKEN"},
@@ -122,11 +126,13 @@ func TestWebTokens(t *testing.T) {
 		{"a name that is none", with(map[string]any{"sub": "a\nb"}), identity.Caller{}, "BAD_TOKEN"},
 		{"no role", with(map[string]any{"cleave_role": nil}), identity.Caller{}, "NO_ROLE"},
 		{"a worker", with(map[string]any{"cleave_role": "worker"}), identity.Caller{}, "NO_ROLE"},
-		{"another key", sign(t, jose.ES256, newIssuer(t, "one").key, "one", claims(nil)), identity.Caller{}, "BAD_TOKEN"},
+		{"another key", sign(t, jose.ES256, newIssuer(t, "one").key, "one", claims(nil)), identity.Caller{},
+			"BAD_TOKEN"},
 		{"an unknown key", sign(t, jose.ES256, i.key, "two", claims(nil)), identity.Caller{}, "BAD_TOKEN"},
 		{"a shared secret", sign(t, jose.HS256, public, "one", claims(nil)), identity.Caller{}, "BAD_TOKEN"},
 		{"no signature", "eyJhbGciOiJub25lIn0." + parts[1] + ".", identity.Caller{}, "BAD_TOKEN"},
-		{"a changed one", parts[0] + "." + strings.Split(with(map[string]any{"sub": "ada"}), ".")[1] + "." + parts[2], identity.Caller{}, "BAD_TOKEN"},
+		{"a changed one", parts[0] + "." + strings.Split(with(map[string]any{"sub": "ada"}), ".")[1] + "." + parts[2],
+			identity.Caller{}, "BAD_TOKEN"},
 		{"rubbish", "a.b.c", identity.Caller{}, "BAD_TOKEN"},
 	} {
 		got, err := callers.Identify(nil, "Bearer "+c.token)
@@ -141,7 +147,8 @@ func TestWebTokens(t *testing.T) {
 
 // A key of a type that is not known does not make the others unknown.
 func TestUnknownKeysAreSkipped(t *testing.T) {
-	for _, unknown := range []string{`{"kty": "AKP", "alg": "ML-DSA-65", "kid": "new"}`, `{"kty": "EC", "crv": "secp256k1", "x": "AQ", "y": "AQ", "kid": "new"}`} {
+	for _, unknown := range []string{`{"kty": "AKP", "alg": "ML-DSA-65", "kid": "new"}`,
+		`{"kty": "EC", "crv": "secp256k1", "x": "AQ", "y": "AQ", "kid": "new"}`} {
 		keys, err := parseKeys([]byte(strings.Replace(string(newIssuer(t, "one").keys()), "[", "["+unknown+",", 1)))
 		if err != nil || len(withID(keys, "one")) != 1 {
 			t.Errorf("beside %s: %v", unknown, err)
@@ -168,7 +175,8 @@ func TestTheDefaultRoleRaisesNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer callers.Close()
-	for claim, want := range map[any]identity.Role{"reader": identity.Reader, "admin": identity.Admin, "guest": identity.Submitter, nil: identity.Submitter} {
+	for claim, want := range map[any]identity.Role{"reader": identity.Reader, "admin": identity.Admin,
+		"guest": identity.Submitter, nil: identity.Submitter} {
 		token := sign(t, jose.ES256, i.key, "one", claims(map[string]any{"cleave_role": claim}))
 		if got, err := callers.Identify(nil, "Bearer "+token); err != nil || got.Role != want {
 			t.Errorf("the role %v gives %v, %v; want %v", claim, got.Role, err, want)
@@ -214,7 +222,9 @@ func callersOf(t *testing.T, i *issuer, works *atomic.Bool, seconds *atomic.Int6
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 	cfg := DefaultOIDC()
 	cfg.Issuer, cfg.Audience, cfg.JWKS = theIssuer, "cleave", server.URL
-	callers, err := New(Config{OIDC: cfg}, hclog.NewNullLogger(), func() time.Time { return noon.Add(time.Duration(seconds.Load()) * time.Second) })
+	callers, err := New(Config{OIDC: cfg}, hclog.NewNullLogger(), func() time.Time {
+		return noon.Add(time.Duration(seconds.Load()) * time.Second)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +290,8 @@ func TestKeysAreFetched(t *testing.T) {
 	}
 	defer callers.Close()
 	identify := func(i *issuer) error {
-		caller, err := callers.Identify(nil, "Bearer "+sign(t, jose.ES256, i.key, i.id, claims(map[string]any{"iss": server.URL, "cleave_role": nil})))
+		caller, err := callers.Identify(nil,
+			"Bearer "+sign(t, jose.ES256, i.key, i.id, claims(map[string]any{"iss": server.URL, "cleave_role": nil})))
 		if want := (identity.Caller{Name: "alice", Role: identity.Reader}); err == nil && caller != want {
 			t.Errorf("the token is of %v", caller)
 		}

@@ -121,7 +121,8 @@ func (l *Log) write(line Line) error {
 		encoded = append([]byte{'\n'}, encoded...)
 	}
 	written, err := l.file.Write(encoded) // in one piece
-	l.dirty, l.torn = true, err != nil && (l.torn || written > 0)
+	l.dirty = true
+	l.torn = err != nil && (l.torn || written > 0)
 	return err
 }
 

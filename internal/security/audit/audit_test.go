@@ -22,14 +22,17 @@ func TestLinesAreAppended(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := log.Write(Line{Event: Begin, Caller: "alice", Role: "submitter", Method: "/m", Peer: "p", IDs: map[string]string{"job_id": "1"}}); err != nil {
+		if err := log.Write(Line{Event: Begin, Caller: "alice", Role: "submitter", Method: "/m", Peer: "p",
+			IDs: map[string]string{"job_id": "1"}}); err != nil {
 			t.Error(err)
 		}
 		if err := log.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	want := `{"time":"2027-01-02T03:04:05Z","event":"begin","caller":"alice","role":"submitter","method":"/m","peer":"p","ids":{"job_id":"1"}}` + "\n"
+	want :=
+		`{"time":"2027-01-02T03:04:05Z","event":"begin","caller":"alice","role":"submitter","method":"/m","peer":"p","ids":{"job_id":"1"}}` +
+			"\n"
 	if got, err := os.ReadFile(path); err != nil || string(got) != want+want {
 		t.Errorf("the log is %q, %v", got, err)
 	}
@@ -87,7 +90,8 @@ func TestStrangersHaveFewLines(t *testing.T) {
 	}
 	lines := bytes.Split(bytes.TrimSpace(content), []byte("\n"))
 	var last Line
-	if err := json.Unmarshal(lines[len(lines)-1], &last); err != nil || len(lines) != strangersPerSecond+1 || last.Unlogged != 2*strangersPerSecond {
+	if err := json.Unmarshal(lines[len(lines)-1], &last); err != nil || len(lines) != strangersPerSecond+1 ||
+		last.Unlogged != 2*strangersPerSecond {
 		t.Errorf("%d lines, and the last has %d without one (%v)", len(lines), last.Unlogged, err)
 	}
 }

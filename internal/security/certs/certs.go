@@ -44,7 +44,9 @@ var hostName = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-
 func CheckHosts(hosts []string) error {
 	for _, host := range hosts {
 		if net.ParseIP(host) == nil && !hostName.MatchString(host) {
-			return fault.Invalid("BAD_HOST", "%.100q cannot be the host of a certificate; give a name such as c1.example, or an address, without a port", host)
+			return fault.Invalid("BAD_HOST",
+				"%.100q cannot be the host of a certificate; give a name such as c1.example, or an address, "+
+					"without a port", host)
 		}
 	}
 	return nil
@@ -89,9 +91,11 @@ func (f Folder) Issue(folder string, p Party) (until time.Time, err error) {
 	}
 	dir := filepath.Join(f.Dir, folder)
 	if !filepath.IsLocal(folder) || folder == authorityDir {
-		return until, fault.Invalid("BAD_NAME", "%q cannot be the name of a folder for certificates; choose another", folder)
+		return until, fault.Invalid("BAD_NAME", "%q cannot be the name of a folder for certificates; choose another",
+			folder)
 	}
-	if err := absent(filepath.Join(dir, credentials.CertFile), filepath.Join(dir, credentials.KeyFile)); err != nil && !p.Renew {
+	if err := absent(filepath.Join(dir, credentials.CertFile), filepath.Join(dir, credentials.KeyFile)); err != nil &&
+		!p.Renew {
 		return until, err
 	}
 	template, err := f.template(folder, p.Life)
@@ -100,7 +104,8 @@ func (f Folder) Issue(folder string, p Party) (until time.Time, err error) {
 	}
 	ends := authority.Leaf.NotAfter
 	if !f.Now().Before(ends) {
-		return until, fault.Invalid("AUTHORITY_EXPIRED", "the authority in %s expired at %s; make another with: cleave certs init --dir NEW",
+		return until, fault.Invalid("AUTHORITY_EXPIRED",
+			"the authority in %s expired at %s; make another with: cleave certs init --dir NEW",
 			filepath.Join(f.Dir, authorityDir), ends.Format(time.RFC3339))
 	}
 	if template.NotAfter.After(ends) {
@@ -139,7 +144,8 @@ func (f Folder) Party(folder string) (p Party, ok bool, err error) {
 		return p, false, nil
 	}
 	if err != nil {
-		return p, false, fault.Invalid("BAD_CERTIFICATES", "the certificate that is to be renewed cannot be read: %v", err)
+		return p, false, fault.Invalid("BAD_CERTIFICATES", "the certificate that is to be renewed cannot be read: %v",
+			err)
 	}
 	block, _ := pem.Decode(content)
 	if block == nil {
@@ -233,7 +239,8 @@ func write(path string, mode os.FileMode, kind string, der []byte) error {
 		return err
 	}
 	defer os.Remove(temporary.Name())
-	err = errors.Join(pem.Encode(temporary, &pem.Block{Type: kind, Bytes: der}), temporary.Chmod(mode), temporary.Sync(), temporary.Close())
+	err = errors.Join(pem.Encode(temporary, &pem.Block{Type: kind, Bytes: der}), temporary.Chmod(mode),
+		temporary.Sync(), temporary.Close())
 	if err != nil {
 		return err
 	}

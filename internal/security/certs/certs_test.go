@@ -29,7 +29,8 @@ func load(t *testing.T, dir string) *x509.Certificate {
 
 func TestCertificates(t *testing.T) {
 	f := Folder{Dir: filepath.Join(t.TempDir(), "certs"), Now: func() time.Time { return now }}
-	server, worker := Party{Hosts: []string{"host", "::1"}, Life: time.Hour}, Party{Caller: &identity.Caller{Name: "w", Role: identity.Worker}, Life: 2 * authorityLife}
+	server := Party{Hosts: []string{"host", "::1"}, Life: time.Hour}
+	worker := Party{Caller: &identity.Caller{Name: "w", Role: identity.Worker}, Life: 2 * authorityLife}
 	if _, err := f.Issue("coordinator", server); !fault.Is(err, "NO_AUTHORITY") {
 		t.Errorf("without an authority: %v", err)
 	}
@@ -51,15 +52,18 @@ func TestCertificates(t *testing.T) {
 		}
 		return issued
 	}
-	coordinator, w := issue("coordinator", server), issue("worker", worker)
-	member, etcdClient := issue("member", Party{Etcd: true, Hosts: []string{"host"}, Life: time.Hour}), issue("client", Party{Etcd: true, Life: time.Hour})
+	coordinator := issue("coordinator", server)
+	w := issue("worker", worker)
+	member := issue("member", Party{Etcd: true, Hosts: []string{"host"}, Life: time.Hour})
+	etcdClient := issue("client", Party{Etcd: true, Life: time.Hour})
 	roots := x509.NewCertPool()
 	ca, err := os.ReadFile(filepath.Join(f.Dir, "worker", credentials.CAFile))
 	if err != nil || !roots.AppendCertsFromPEM(ca) {
 		t.Fatalf("the folder of a worker has no authority: %v", err)
 	}
 	verify := func(c *x509.Certificate, host string, usage x509.ExtKeyUsage, at time.Time) bool {
-		_, err := c.Verify(x509.VerifyOptions{Roots: roots, DNSName: host, KeyUsages: []x509.ExtKeyUsage{usage}, CurrentTime: at})
+		_, err := c.Verify(x509.VerifyOptions{Roots: roots, DNSName: host, KeyUsages: []x509.ExtKeyUsage{usage},
+			CurrentTime: at})
 		return err == nil
 	}
 	for _, c := range []struct {
@@ -70,7 +74,8 @@ func TestCertificates(t *testing.T) {
 		{"a coordinator by its name", verify(coordinator, "host", x509.ExtKeyUsageServerAuth, now), true},
 		{"a coordinator by its address", verify(coordinator, "::1", x509.ExtKeyUsageServerAuth, now), true},
 		{"a coordinator by another name", verify(coordinator, "other", x509.ExtKeyUsageServerAuth, now), false},
-		{"a coordinator after its time", verify(coordinator, "host", x509.ExtKeyUsageServerAuth, now.Add(2*time.Hour)), false},
+		{"a coordinator after its time", verify(coordinator, "host", x509.ExtKeyUsageServerAuth, now.Add(2*time.Hour)),
+			false},
 		{"a coordinator as a client", verify(coordinator, "", x509.ExtKeyUsageClientAuth, now), false},
 		{"a worker", verify(w, "", x509.ExtKeyUsageClientAuth, now), true},
 		{"a worker as a coordinator", verify(w, "", x509.ExtKeyUsageServerAuth, now), false},

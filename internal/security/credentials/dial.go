@@ -29,8 +29,10 @@ type Dial struct {
 // those.
 func (d *Dial) AddFlags(set *pflag.FlagSet) {
 	d.Files.AddFlags(set, "")
-	set.StringVar(&d.ServerName, "tls-server-name", "", "`NAME` that the coordinator's certificate must have (default: the host that is called)")
-	set.BoolVar(&d.Insecure, "insecure", false, "connect to other machines without encryption: anyone on the network path can read and change everything")
+	set.StringVar(&d.ServerName, "tls-server-name", "",
+		"`NAME` that the coordinator's certificate must have (default: the host that is called)")
+	set.BoolVar(&d.Insecure, "insecure", false,
+		"connect to other machines without encryption: anyone on the network path can read and change everything")
 }
 
 // Options returns the credentials for connections to any of these addresses.
@@ -43,7 +45,8 @@ func (d Dial) Options(log hclog.Logger, addresses ...string) ([]grpc.DialOption,
 		return d.plain(addresses)
 	}
 	if d.Insecure {
-		return nil, fault.Invalid("INSECURE_WITH_CERTIFICATES", "%s and certificates contradict each other; give one of them", t.Insecure)
+		return nil, fault.Invalid("INSECURE_WITH_CERTIFICATES",
+			"%s and certificates contradict each other; give one of them", t.Insecure)
 	}
 	files, err := d.resolved(t)
 	if err != nil {
@@ -53,11 +56,12 @@ func (d Dial) Options(log hclog.Logger, addresses ...string) ([]grpc.DialOption,
 	if err != nil {
 		return nil, err
 	}
-	options := []grpc.DialOption{grpc.WithTransportCredentials(&transport{explain: t.explainHandshake, config: func() *tls.Config {
-		config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: m.roots(), ServerName: d.ServerName}
-		m.present(config)
-		return config
-	}})}
+	options := []grpc.DialOption{grpc.WithTransportCredentials(&transport{explain: t.explainHandshake,
+		config: func() *tls.Config {
+			config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: m.roots(), ServerName: d.ServerName}
+			m.present(config)
+			return config
+		}})}
 	return append(options, d.withToken(true)...), nil
 }
 
@@ -68,14 +72,18 @@ func (d Dial) plain(addresses []string) ([]grpc.DialOption, error) {
 		switch {
 		case IsLoopback(address):
 		case !d.Insecure:
-			return nil, fault.Invalid("NO_ENCRYPTION", "%s is another machine, and there are no certificates to encrypt the connection with; "+
-				"give %s or %s (%s makes them), or %s to connect without encryption", address, t.Dir, t.CAFile, t.Certs, t.Insecure)
+			return nil, fault.Invalid("NO_ENCRYPTION",
+				"%s is another machine, and there are no certificates to encrypt the connection with; "+
+					"give %s or %s (%s makes them), or %s to connect without encryption", address, t.Dir, t.CAFile,
+				t.Certs, t.Insecure)
 		case d.Token != "":
-			return nil, fault.Invalid("TOKEN_WITHOUT_ENCRYPTION", "a token would be sent to %s without encryption, for anyone on the network path to use; "+
-				"give %s or %s", address, t.Dir, t.CAFile)
+			return nil, fault.Invalid("TOKEN_WITHOUT_ENCRYPTION",
+				"a token would be sent to %s without encryption, for anyone on the network path to use; "+
+					"give %s or %s", address, t.Dir, t.CAFile)
 		}
 	}
-	return append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, d.withToken(false)...), nil
+	return append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())},
+		d.withToken(false)...), nil
 }
 
 func (d Dial) withToken(encrypted bool) []grpc.DialOption {

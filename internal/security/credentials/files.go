@@ -41,9 +41,12 @@ type Files struct {
 
 // AddFlags declares the flags that name the files, with a prefix.
 func (f *Files) AddFlags(set *pflag.FlagSet, prefix string) {
-	set.StringVar(&f.Dir, prefix+"tls", "", "`DIR` with "+CAFile+", "+CertFile+" and "+KeyFile+", as cleave certs makes them")
-	set.StringVar(&f.CA, prefix+"tls-ca", "", "`FILE` of CA certificates; the other side's certificate must be signed by one of them")
-	set.StringVar(&f.Cert, prefix+"tls-cert", "", "`FILE` with our certificate, in PEM; it is read again when it changes")
+	set.StringVar(&f.Dir, prefix+"tls", "", "`DIR` with "+CAFile+", "+CertFile+" and "+KeyFile+
+		", as cleave certs makes them")
+	set.StringVar(&f.CA, prefix+"tls-ca", "",
+		"`FILE` of CA certificates; the other side's certificate must be signed by one of them")
+	set.StringVar(&f.Cert, prefix+"tls-cert", "",
+		"`FILE` with our certificate, in PEM; it is read again when it changes")
 	set.StringVar(&f.Key, prefix+"tls-key", "", "`FILE` with the private key of --"+prefix+"tls-cert")
 }
 
@@ -60,7 +63,8 @@ func (f Files) resolved(t Terms) (Files, error) {
 		}
 		cert := filepath.Join(f.Dir, CertFile)
 		if _, err := os.Stat(cert); err == nil && f.Cert == "" && f.Key == "" { // a client with a token has none
-			f.Cert, f.Key = cert, filepath.Join(f.Dir, KeyFile)
+			f.Cert = cert
+			f.Key = filepath.Join(f.Dir, KeyFile)
 		}
 	}
 	if (f.Cert == "") != (f.Key == "") {
@@ -140,7 +144,8 @@ func endOfLife(c *x509.Certificate, now time.Time) string {
 func checkTime(c *x509.Certificate, now time.Time) error {
 	switch {
 	case now.After(c.NotAfter):
-		return badFiles("it expired at %s (it is for %s); make a new one with cleave certs", c.NotAfter.UTC().Format(time.RFC3339), owner(c))
+		return badFiles("it expired at %s (it is for %s); make a new one with cleave certs",
+			c.NotAfter.UTC().Format(time.RFC3339), owner(c))
 	case now.Before(c.NotBefore):
 		return badFiles("it is valid from %s on (it is for %s), and the clock of this machine says %s; set the clock",
 			c.NotBefore.UTC().Format(time.RFC3339), owner(c), now.UTC().Format(time.RFC3339))
@@ -152,10 +157,12 @@ func checkTime(c *x509.Certificate, now time.Time) error {
 // users who make them would have to find out why.
 func checkSide(c *x509.Certificate, t Terms, side x509.ExtKeyUsage) error {
 	switch uses := c.ExtKeyUsage; {
-	case len(uses)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(uses, side) || slices.Contains(uses, x509.ExtKeyUsageAny):
+	case len(uses)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(uses, side) ||
+		slices.Contains(uses, x509.ExtKeyUsageAny):
 		return nil
 	case side == x509.ExtKeyUsageServerAuth:
-		return badFiles("it belongs to a worker or a client (%s), so a coordinator cannot use it; give the folder of the coordinator, as cleave certs init makes it", owner(c))
+		return badFiles("it belongs to a worker or a client (%s), so a coordinator cannot use it; give the folder of "+
+			"the coordinator, as cleave certs init makes it", owner(c))
 	}
 	return badFiles("it is a server certificate (%s), which does not identify you to %s; "+
 		"give the folder of a worker or a client, as cleave certs makes it", owner(c), t.Server)

@@ -65,8 +65,9 @@ func (p *Peers) Server(address string, listener net.Listener) (grpc.ServerOption
 		MinVersion: tls.VersionTLS13,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return &tls.Config{
-				MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{*p.material.certificate()},
-				ClientAuth: tls.RequireAnyClientCert, VerifyConnection: p.verify, SessionTicketsDisabled: true,
+				MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"},
+				Certificates: []tls.Certificate{*p.material.certificate()},
+				ClientAuth:   tls.RequireAnyClientCert, VerifyConnection: p.verify, SessionTicketsDisabled: true,
 			}, nil
 		},
 	})), nil
@@ -77,15 +78,17 @@ func (p *Peers) Options(address string) ([]grpc.DialOption, error) {
 	if !p.dial.any() {
 		return p.dial.plain([]string{address})
 	}
-	return []grpc.DialOption{grpc.WithTransportCredentials(&transport{explain: func(err error) error { return err }, config: func() *tls.Config {
-		config := &tls.Config{
-			MinVersion: tls.VersionTLS13,
-			// VerifyConnection verifies the chain instead, and that it is a worker's: there is no host name to verify.
-			InsecureSkipVerify: true, VerifyConnection: p.verify,
-		}
-		p.material.present(config)
-		return config
-	}})}, nil
+	return []grpc.DialOption{grpc.WithTransportCredentials(&transport{explain: func(err error) error { return err },
+		config: func() *tls.Config {
+			config := &tls.Config{
+				MinVersion: tls.VersionTLS13,
+				// VerifyConnection verifies the chain instead, and that it is a worker's: there is no host name to
+				// verify.
+				InsecureSkipVerify: true, VerifyConnection: p.verify,
+			}
+			p.material.present(config)
+			return config
+		}})}, nil
 }
 
 // EndOfLife says when the certificate of this worker expires or has expired, if that is soon, and "" otherwise.
@@ -112,15 +115,18 @@ func (p *Peers) VerifyAt(now time.Time, leaf *x509.Certificate, between ...*x509
 		others.AddCert(c)
 	}
 	_, err := leaf.Verify(x509.VerifyOptions{
-		Roots: p.material.roots(), Intermediates: others, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Roots: p.material.roots(), Intermediates: others, CurrentTime: now,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 	var invalid x509.CertificateInvalidError
 	var authority x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return errors.New("the other worker's certificate has expired or is not valid yet; make a new one with cleave certs, and check both clocks")
+		return errors.New("the other worker's certificate has expired or is not valid yet; make a new one with " +
+			"cleave certs, and check both clocks")
 	case errors.As(err, &authority):
-		return errors.New("the other worker's certificate is not signed by an authority that we trust; is it of another cluster?")
+		return errors.New("the other worker's certificate is not signed by an authority that we trust; is it of " +
+			"another cluster?")
 	case err != nil:
 		return err
 	case !slices.ContainsFunc(leaf.URIs, isWorker):

@@ -25,9 +25,11 @@ type Serve struct {
 func (s *Serve) AddFlags(set *pflag.FlagSet) {
 	s.Files.AddFlags(set, "")
 	set.BoolVar(&s.Insecure, "insecure", false,
-		"serve other machines without encryption and without asking who calls: everyone who reaches the port can read, change and delete everything")
+		"serve other machines without encryption and without asking who calls: everyone who reaches the port can "+
+			"read, change and delete everything")
 	set.BoolVar(&s.Anonymous, "anonymous", false,
-		"serve other machines without asking who calls: everyone who reaches the port can read, change and delete everything")
+		"serve other machines without asking who calls: everyone who reaches the port can read, change and "+
+			"delete everything")
 }
 
 // Check resolves the files and rejects configurations that would silently let strangers in: serving other machines
@@ -51,21 +53,30 @@ func (s Serve) Check(address string, listener net.Listener, others bool) (Serve,
 	case s.Insecure && encrypted:
 		return s, refuse("--insecure and certificates contradict each other; give one of them")
 	case s.Anonymous && known:
-		return s, refuse("--anonymous lets everyone in, so --tls-ca, --token-file and --oidc-issuer have no effect; remove them, or --anonymous")
+		return s, refuse("--anonymous lets everyone in, so --tls-ca, --token-file and --oidc-issuer have no effect; " +
+			"remove them, or --anonymous")
 	case s.CA == SystemCA:
-		return s, refuse("--tls-ca %s would let in everyone who has a certificate of any authority; give the file of your own", SystemCA)
+		return s, refuse("--tls-ca %s would let in everyone who has a certificate of any authority; give the file of "+
+			"your own", SystemCA)
 	case s.CA != "" && !encrypted:
-		return s, refuse("--tls-ca checks certificates of workers and clients, which need an encrypted connection; give --tls-cert and --tls-key too")
+		return s, refuse("--tls-ca checks certificates of workers and clients, which need an encrypted connection; " +
+			"give --tls-cert and --tls-key too")
 	case others && s.CA == "":
-		return s, refuse("no worker could attach: workers identify themselves by certificate, and there is no --tls-ca to verify it; " +
-			"give --tls DIR, as cleave certs init makes it")
+		return s,
+			refuse("no worker could attach: workers identify themselves by certificate, and there is no --tls-ca " +
+				"to verify it; " +
+				"give --tls DIR, as cleave certs init makes it")
 	case local || s.Insecure:
 	case !encrypted:
-		return s, refuse("other machines can reach %s, and there are no certificates to encrypt connections with; give --tls DIR "+
-			"(cleave certs init makes it), listen on 127.0.0.1, or give --insecure to serve everyone without encryption", address)
+		return s,
+			refuse("other machines can reach %s, and there are no certificates to encrypt connections with; "+
+				"give --tls DIR "+
+				"(cleave certs init makes it), listen on 127.0.0.1, or give --insecure to serve everyone without "+
+				"encryption", address)
 	case !known && !s.Anonymous:
-		return s, refuse("other machines can reach %s, and nothing says who may call; give --tls-ca to ask for certificates "+
-			"(cleave certs init makes them), or --anonymous to let everyone do everything", address)
+		return s,
+			refuse("other machines can reach %s, and nothing says who may call; give --tls-ca to ask for certificates "+
+				"(cleave certs init makes them), or --anonymous to let everyone do everything", address)
 	}
 	return s, nil
 }
@@ -101,12 +112,14 @@ func (s Serve) TLS(log hclog.Logger) (func() *tls.Config, error) {
 	}
 	return func() *tls.Config {
 		config := &tls.Config{
-			MinVersion: tls.VersionTLS13, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{*m.certificate()},
+			MinVersion: tls.VersionTLS13, NextProtos: []string{"h2", "http/1.1"},
+			Certificates: []tls.Certificate{*m.certificate()},
 			// A resumed session would keep a certificate whose authority is no longer trusted.
 			SessionTicketsDisabled: true,
 		}
 		if s.CA != "" {
-			config.ClientCAs, config.ClientAuth = m.roots(), tls.VerifyClientCertIfGiven
+			config.ClientCAs = m.roots()
+			config.ClientAuth = tls.VerifyClientCertIfGiven
 		}
 		return config
 	}, nil

@@ -31,7 +31,8 @@ func storeTerms() Terms { return flagTerms("etcd", storePrefix, "cleave certs et
 func flagTerms(server, prefix, certs string) Terms {
 	tls := "--" + prefix + "tls"
 	return Terms{
-		Server: server, Dir: tls + " DIR", CA: tls + "-ca", CAFile: tls + "-ca FILE", Pair: tls + "-cert and " + tls + "-key",
+		Server: server, Dir: tls + " DIR", CA: tls + "-ca", CAFile: tls + "-ca FILE",
+		Pair:       tls + "-cert and " + tls + "-key",
 		ServerName: tls + "-server-name", Insecure: "--" + prefix + "insecure", Certs: certs,
 	}
 }
@@ -42,9 +43,11 @@ const storePrefix = "store-"
 // AddStoreFlags declares the flags of a coordinator's connections to etcd.
 func (d *Dial) AddStoreFlags(set *pflag.FlagSet) {
 	d.Files.AddFlags(set, storePrefix)
-	set.StringVar(&d.ServerName, storePrefix+"tls-server-name", "", "`NAME` that the certificates of etcd must have (default: the host that is called)")
+	set.StringVar(&d.ServerName, storePrefix+"tls-server-name", "",
+		"`NAME` that the certificates of etcd must have (default: the host that is called)")
 	set.BoolVar(&d.Insecure, storePrefix+"insecure", false,
-		"connect to an etcd on other machines without encryption: anyone on the network path can read and change everything")
+		"connect to an etcd on other machines without encryption: anyone on the network path can read and "+
+			"change everything")
 }
 
 // ToEtcd returns d for connections to etcd, with messages that say so.
@@ -71,12 +74,14 @@ func (t Terms) explainHandshake(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &authority):
-		return fmt.Errorf("%s's certificate is not signed by an authority that we trust; is %s the ca.pem of %s?", t.Server, t.CA, t.Server)
+		return fmt.Errorf("%s's certificate is not signed by an authority that we trust; is %s the ca.pem of %s?",
+			t.Server, t.CA, t.Server)
 	case errors.As(err, &name):
 		return fmt.Errorf("%s's certificate is for %s and not for %s; call it by a name of its certificate, or give %s",
 			t.Server, owner(name.Certificate), name.Host, t.ServerName)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return fmt.Errorf("%s's certificate has expired or is not valid yet; make a new one, and check both clocks", t.Server)
+		return fmt.Errorf("%s's certificate has expired or is not valid yet; make a new one, and check both clocks",
+			t.Server)
 	case errors.As(err, &record):
 		return errors.New(t.noTLS())
 	}
@@ -89,13 +94,18 @@ func (t Terms) noTLS() string {
 
 // Explain returns what to do about the error message of a failed connection, or the message itself if it is not known.
 func (t Terms) Explain(message string) string {
-	for _, refusal := range [][2]string{ // what a server that rejects our certificate says, in the words of TLS, and what to do
-		{"tls: expired certificate", t.Server + " refuses our certificate, which has expired; make a new one with cleave certs"},
-		{"tls: unknown certificate authority", t.Server + " refuses our certificate: it is not signed by an authority that " + t.Server + " trusts"},
+	// what a server that rejects our certificate says, in the words of TLS, and what to do
+	for _, refusal := range [][2]string{
+		{"tls: expired certificate",
+			t.Server + " refuses our certificate, which has expired; make a new one with cleave certs"},
+		{"tls: unknown certificate authority",
+			t.Server + " refuses our certificate: it is not signed by an authority that " + t.Server + " trusts"},
 		{"tls: certificate required", t.Server + " asks for a certificate; give " + t.Pair},
 		{"tls: bad certificate",
-			t.Server + " refuses our certificate: it has expired, is not a client certificate, or is not signed by an authority that " + t.Server + " trusts"},
-		{"error reading server preface: EOF", t.Server + " closed the connection at once; it probably wants TLS: give " + t.Dir + ", or " + t.CAFile},
+			t.Server + " refuses our certificate: it has expired, is not a client certificate, or is not signed by " +
+				"an authority that " + t.Server + " trusts"},
+		{"error reading server preface: EOF",
+			t.Server + " closed the connection at once; it probably wants TLS: give " + t.Dir + ", or " + t.CAFile},
 		{"first record does not look like a TLS handshake", t.noTLS()},
 	} {
 		if strings.Contains(message, refusal[0]) {
@@ -110,7 +120,8 @@ func (t Terms) Explain(message string) string {
 func ExplainEtcd(message string) string {
 	t := storeTerms()
 	if strings.Contains(message, "connection reset by peer") || strings.Contains(message, "broken pipe") {
-		return "etcd closed the connection at once; it requires a client certificate, or another one: give " + t.Dir + ", as " + t.Certs + " makes it"
+		return "etcd closed the connection at once; it requires a client certificate, or another one: give " + t.Dir +
+			", as " + t.Certs + " makes it"
 	}
 	return t.Explain(message)
 }

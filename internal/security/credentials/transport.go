@@ -16,7 +16,8 @@ type transport struct {
 	explain func(error) error // explains handshake errors
 }
 
-func (t *transport) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (t *transport) ClientHandshake(ctx context.Context, authority string,
+	conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	config := t.config()
 	if config.ServerName != "" { // gRPC uses the name of the address if etcd's client has set one
 		authority = config.ServerName

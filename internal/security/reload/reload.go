@@ -42,7 +42,8 @@ type stamp struct {
 }
 
 // New reads the files for the first time, and fails if they cannot be read or parsed.
-func New[T any](what string, paths []string, parse func(contents [][]byte) (T, error), log hclog.Logger, now func() time.Time) (*Files[T], error) {
+func New[T any](what string, paths []string, parse func(contents [][]byte) (T, error), log hclog.Logger,
+	now func() time.Time) (*Files[T], error) {
 	f := &Files[T]{what: what, paths: paths, parse: parse, log: log, now: now}
 	f.checked, f.stamps = now(), f.look()
 	var err error

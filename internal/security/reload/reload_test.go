@@ -31,7 +31,8 @@ func TestFilesAreReadAgain(t *testing.T) {
 	var lines bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Output: &lines})
 	write("bad")
-	if _, err := New("the value", []string{path}, parse, log, time.Now); err == nil || err.Error() != "the value: it is bad" {
+	if _, err := New("the value", []string{path}, parse, log, time.Now); err == nil ||
+		err.Error() != "the value: it is bad" {
 		t.Errorf("a bad file at the start: %v", err)
 	}
 	write("one")
@@ -56,7 +57,8 @@ func TestFilesAreReadAgain(t *testing.T) {
 			write(step.text)
 		}
 		clock = clock.Add(step.after)
-		if got := f.Get(); got != step.want || !strings.Contains(lines.String(), step.logs) || step.logs == "" && lines.Len() > 0 {
+		if got := f.Get(); got != step.want || !strings.Contains(lines.String(), step.logs) ||
+			step.logs == "" && lines.Len() > 0 {
 			t.Errorf("after %q it is %q, and the log says %q", step.text, got, lines.String())
 		}
 	}
@@ -79,7 +81,8 @@ func TestFilesAreReadAgain(t *testing.T) {
 		t.Errorf("that it cannot be read is said %d times", said)
 	}
 	four := strings.Repeat("4", int(unreadable.Size()))
-	if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte(four), 0o600), os.Chtimes(path, changed, changed)); err != nil {
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte(four), 0o600),
+		os.Chtimes(path, changed, changed)); err != nil {
 		t.Fatal(err)
 	}
 	clock = clock.Add(checkEvery)

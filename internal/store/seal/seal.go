@@ -56,7 +56,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	written := 0
 	for len(p) > 0 {
 		n := min(len(p), BlockBytes-len(w.frame))
-		w.frame, p = append(w.frame, p[:n]...), p[n:]
+		w.frame = append(w.frame, p[:n]...)
+		p = p[n:]
 		written += n
 		if len(w.frame) == BlockBytes {
 			if err := w.Finish(); err != nil {
@@ -178,9 +179,11 @@ func (r *Reader) next() {
 }
 
 func errDamaged(name string, at int64) error {
-	return fault.New(fault.DataLoss, Damaged, "the stored blob %s is damaged in the 64 KiB from byte %d on", name, at).With("blob", name)
+	return fault.New(fault.DataLoss, Damaged, "the stored blob %s is damaged in the 64 KiB from byte %d on", name,
+		at).With("blob", name)
 }
 
 func errCut(name string) error {
-	return fault.New(fault.DataLoss, Damaged, "the stored blob %s is damaged: its end is missing", name).With("blob", name)
+	return fault.New(fault.DataLoss, Damaged, "the stored blob %s is damaged: its end is missing", name).With("blob",
+		name)
 }

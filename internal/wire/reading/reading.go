@@ -22,7 +22,10 @@ func Options(p *cleavev1.TableReading) (csv.Options, error) {
 	switch d := p.GetDelimiter(); {
 	case d == "":
 	case len(d) > 1 || d == "\n" || d == "\r" || d == `"` || !utf8.ValidString(d):
-		return o, fault.Invalid("BAD_READING", "the delimiter is %.20q; it must be one ASCII character, and no quote or line break", d).OnField("reading.delimiter")
+		return o,
+			fault.Invalid("BAD_READING",
+				"the delimiter is %.20q; it must be one ASCII character, and no quote or line break", d).OnField(
+				"reading.delimiter")
 	default:
 		o.Delimiter = d[0]
 	}
@@ -33,11 +36,14 @@ func Options(p *cleavev1.TableReading) (csv.Options, error) {
 		}
 	}
 	if !slices.Contains([]string{"", "csv", "tsv", "parquet", "arrow"}, o.Format) {
-		return o, fault.Invalid("BAD_READING", "the format is %.20q; tables in object stores are csv, tsv, parquet or arrow", o.Format).
-			OnField("reading.format")
+		return o,
+			fault.Invalid("BAD_READING", "the format is %.20q; tables in object stores are csv, tsv, parquet or arrow",
+				o.Format).
+				OnField("reading.format")
 	}
 	if !slices.Contains([]string{"", ".", ","}, o.Decimals) {
-		return o, fault.Invalid("BAD_READING", "the decimal separator is %.20q; it must be . or ,", o.Decimals).OnField("reading.decimals")
+		return o, fault.Invalid("BAD_READING", "the decimal separator is %.20q; it must be . or ,", o.Decimals).OnField(
+			"reading.decimals")
 	}
 	return o, nil
 }

@@ -14,7 +14,8 @@ import (
 func TestOptionsSurviveTheWire(t *testing.T) {
 	for _, o := range []csv.Options{
 		{},
-		{Format: "csv", Delimiter: ';', Header: "yes", Decimals: ",", Texts: []string{"a", "2"}, Ignore: []string{"b"}, Only: []string{"c"}},
+		{Format: "csv", Delimiter: ';', Header: "yes", Decimals: ",", Texts: []string{"a", "2"}, Ignore: []string{"b"},
+			Only: []string{"c"}},
 		{Format: "parquet", Header: "no"},
 		{Delimiter: '\t'},
 	} {
@@ -30,13 +31,15 @@ func TestOptionsSurviveTheWire(t *testing.T) {
 			t.Errorf("%+v becomes %+v, %v", o, got, err)
 		}
 	}
-	if got := Proto(csv.Options{Header: "auto", Texts: []string{"", "a", ""}}); got.Header != nil || len(got.GetTextColumns()) != 1 {
+	if got := Proto(csv.Options{Header: "auto", Texts: []string{"", "a", ""}}); got.Header != nil ||
+		len(got.GetTextColumns()) != 1 {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestBadOptions(t *testing.T) {
-	for _, p := range []*cleavev1.TableReading{{Format: "npy"}, {Delimiter: "::"}, {Delimiter: "\n"}, {Delimiter: "é"}, {Decimals: "x"}} {
+	for _, p := range []*cleavev1.TableReading{{Format: "npy"}, {Delimiter: "::"}, {Delimiter: "\n"}, {Delimiter: "é"},
+		{Decimals: "x"}} {
 		if o, err := Options(p); !fault.Is(err, "BAD_READING") {
 			t.Errorf("%v becomes %+v, %v", p, o, err)
 		}

@@ -40,16 +40,19 @@ func TestTableRules(t *testing.T) {
 	fmt.Fprintln(hash, lateSurvey(t).Seen)
 	const rules, want = 1, "1424595e8e1f32aa"
 	if got := fmt.Sprintf("%.8x", hash.Sum(nil)); got != want || wire.TableRules != rules {
-		t.Errorf("the texts are read as %s by rules %d, recorded are %s and %d; raise wire.TableRules if tables changed, and record both", got, wire.TableRules, want, rules)
+		t.Errorf("the texts are read as %s by rules %d, recorded are %s and %d; raise wire.TableRules if tables "+
+			"changed, and record both", got, wire.TableRules, want, rules)
 	}
 }
 
 // lateSurvey returns what the last row of a text shows, which has another notation in each column than the rows
 // before.
 func lateSurvey(t *testing.T) *format.Survey {
-	last := []string{"$5", "5 %", "5 €", "5 CHF", "(5)", "\u22125", "<5", "5*", "1.234,5", "1,234.5", "1 234.5", "1'234.5", "2,5", "007", "+7", "x", "5 kg"}
+	last := []string{"$5", "5 %", "5 €", "5 CHF", "(5)", "\u22125", "<5", "5*", "1.234,5", "1,234.5", "1 234.5",
+		"1'234.5", "2,5", "007", "+7", "x", "5 kg"}
 	text := strings.Repeat(strings.Repeat("1;", len(last)-1)+"1\n", 20_000) + strings.Join(last, ";") + "\n"
-	r, err := format.OpenObject(format.Object{Name: "t.csv", ReaderAt: strings.NewReader(text), Size: int64(len(text))}, nil, format.TableOptions{})
+	r, err := format.OpenObject(format.Object{Name: "t.csv", ReaderAt: strings.NewReader(text), Size: int64(len(text))},
+		nil, format.TableOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,8 @@ import (
 // the algorithm accepts and does not have yet. Kernel k-means gets constraints rather than seeds, because seeds are
 // only its start while it respects constraints.
 func UseOfLabels(p *cleavev1.JobSpec, all bool) wire.LabelUse {
-	a, s := wire.Algorithm(p), p.GetSupervision()
+	a := wire.Algorithm(p)
+	s := p.GetSupervision()
 	switch {
 	case all:
 		return wire.LabelsTruth
@@ -44,9 +45,10 @@ func LabelNotices(column string, known, rows int, classes *table.Classes, use wi
 
 // WithLabels returns a spec whose seeds or constraints include what the column of classes says, used as the spec
 // wants, and notices about that. cells has one entry for every row of the table, "" if its class is unknown; nil
-// means that there is no such column. Before classes become constraints, allow is called with their number, which may be
-// large for a small table. p is not modified.
-func WithLabels(p *cleavev1.JobSpec, column string, cells []string, allow func(constraints int64) error) (*cleavev1.JobSpec, []string, error) {
+// means that there is no such column. Before classes become constraints, allow is called with their number, which may
+// be large for a small table. p is not modified.
+func WithLabels(p *cleavev1.JobSpec, column string, cells []string,
+	allow func(constraints int64) error) (*cleavev1.JobSpec, []string, error) {
 	use := wire.LabelUseOf(p)
 	if cells == nil || use == wire.LabelsTruth && p.GetClusters() != nil {
 		return p, nil, nil
@@ -56,11 +58,13 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string, allow func(c
 	var rows, labels []int32
 	for row, name := range cells {
 		if name != "" {
-			rows, labels = append(rows, int32(row)), append(labels, int32(classes.Number(name)))
+			rows = append(rows, int32(row))
+			labels = append(labels, int32(classes.Number(name)))
 		}
 	}
 	if len(rows) == 0 {
-		return nil, nil, fault.Invalid("NO_LABELS", "column %q has no class in any row", column).OnField(fieldLabelColumn)
+		return nil, nil, fault.Invalid("NO_LABELS", "column %q has no class in any row", column).OnField(
+			fieldLabelColumn)
 	}
 	if use == wire.LabelsAuto {
 		use = UseOfLabels(p, len(rows) == len(cells))
@@ -92,20 +96,23 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string, allow func(c
 		return nil, nil, wire.OnField(err, "spec.table.label_column")
 	}
 	p.Supervision.Constraints = wire.InlineTable(table.FromConstraints(pairs))
-	return p, append(notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(rows), "label"), text.Plural(len(pairs), "constraint"), a.Name)), nil
+	return p, append(notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(rows), "label"),
+		text.Plural(len(pairs), "constraint"), a.Name)), nil
 }
 
 // fieldLabelColumn is the field that names the column of classes.
 const fieldLabelColumn = "spec.table.label_column"
 
 func labelsTwice(what string) error {
-	return fault.Invalid("LABELS_TWICE", "the classes of the table would become %s, but the job already has some; give only one of the two", what).
+	return fault.Invalid("LABELS_TWICE",
+		"the classes of the table would become %s, but the job already has some; give only one of the two", what).
 		OnField("spec.supervision.label_as")
 }
 
 // seedTable returns a table of seeds: rows and their classes.
 func seedTable(rows, labels []int32) *table.Table {
-	index, label := table.Column{Name: "index", Type: table.Integer}, table.Column{Name: "label", Type: table.Integer}
+	index := table.Column{Name: "index", Type: table.Integer}
+	label := table.Column{Name: "label", Type: table.Integer}
 	for at, row := range rows {
 		index.Integers, label.Integers = append(index.Integers, int64(row)), append(label.Integers, int64(labels[at]))
 	}
@@ -133,7 +140,9 @@ func BeginRange(p *cleavev1.JobSpec, classes int) []string {
 	from := fmt.Sprintf("%d..%d", r.Min, r.Max)
 	if r.Min = uint32(classes); r.Min == r.Max {
 		p.Clusters = &cleavev1.JobSpec_K{K: r.GetMax()}
-		return []string{fmt.Sprintf("the range of k, %s, is reduced to %d, the number of classes, because each class needs a cluster", from, classes)}
+		return []string{fmt.Sprintf("the range of k, %s, is reduced to %d, the number of classes, because each class "+
+			"needs a cluster", from, classes)}
 	}
-	return []string{fmt.Sprintf("the range of k, %s, now starts at %d, the number of classes, because each class needs a cluster", from, classes)}
+	return []string{fmt.Sprintf("the range of k, %s, now starts at %d, the number of classes, because each class "+
+		"needs a cluster", from, classes)}
 }

@@ -74,7 +74,8 @@ func OpenCache(dir string, limit int64, log hclog.Logger) (*Cache, error) {
 	}
 	lock, err := lockDirectory(dir)
 	if err != nil {
-		return nil, fault.Invalid("BAD_CACHE_DIR", "the cache directory %s cannot be used: %v; give each worker its own --cache-dir", dir, err)
+		return nil, fault.Invalid("BAD_CACHE_DIR",
+			"the cache directory %s cannot be used: %v; give each worker its own --cache-dir", dir, err)
 	}
 	c := &Cache{dir: dir, limit: limit, log: log, lock: lock, sets: map[string]*cachedSet{}}
 	entries, err := os.ReadDir(dir)
@@ -193,20 +194,23 @@ func (c *Cache) reserve(id string, piece int, bytes int64) error {
 		c.forgetLocked(set, piece, old)
 	}
 	if !c.makeRoomLocked(bytes) {
-		return fmt.Errorf("%s of data sets are in use, and --cache-size allows %s", text.Bytes(c.used), text.Bytes(c.limit))
+		return fmt.Errorf("%s of data sets are in use, and --cache-size allows %s", text.Bytes(c.used),
+			text.Bytes(c.limit))
 	}
 	c.used += bytes
 	return nil
 }
 
-// makeRoomLocked removes unused data sets until there is room for this many bytes. The caller holds c.mu, or is the only
-// one that knows the cache.
+// makeRoomLocked removes unused data sets until there is room for this many bytes. The caller holds c.mu, or is the
+// only one that knows the cache.
 func (c *Cache) makeRoomLocked(bytes int64) bool {
 	if c.used+bytes <= c.limit {
 		return true
 	}
 	unused := slices.DeleteFunc(slices.Collect(maps.Values(c.sets)), func(s *cachedSet) bool { return s.users > 0 })
-	slices.SortFunc(unused, func(a, b *cachedSet) int { return cmp.Or(a.last.Compare(b.last), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(unused, func(a, b *cachedSet) int {
+		return cmp.Or(a.last.Compare(b.last), cmp.Compare(a.id, b.id))
+	})
 	for _, set := range unused {
 		if c.used+bytes <= c.limit {
 			break
@@ -282,7 +286,8 @@ func (c *Cache) Get(id string, piece int, buffer []byte, check bool) ([]byte, er
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if set := c.sets[id]; set != nil && set.pieces[piece] == p { // nobody has replaced or evicted it meanwhile
-		c.log.Warn("a piece in the cache is damaged; it is fetched again when it is needed", "dataset", id, "piece", piece, "error", err)
+		c.log.Warn("a piece in the cache is damaged; it is fetched again when it is needed", "dataset", id,
+			"piece", piece, "error", err)
 		c.forgetLocked(set, piece, p)
 	}
 	return nil, errNotCached

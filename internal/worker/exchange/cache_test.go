@@ -56,7 +56,8 @@ func TestCacheKeepsPiecesAcrossRestarts(t *testing.T) {
 	if err := put(t, c, datasetID(1), 3, want); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenCache(dir, 1<<20, hclog.NewNullLogger()); !fault.Is(err, "BAD_CACHE_DIR") || !strings.Contains(err.Error(), "another worker") {
+	if _, err := OpenCache(dir, 1<<20, hclog.NewNullLogger()); !fault.Is(err, "BAD_CACHE_DIR") ||
+		!strings.Contains(err.Error(), "another worker") {
 		t.Errorf("a second process opens the directory: %v", err)
 	}
 	release()
@@ -115,7 +116,8 @@ func TestCacheRemovesWhatIsDamaged(t *testing.T) {
 // The cache never exceeds its limit, never loses what is in use, and removes what was unused for longest.
 func TestCacheEvicts(t *testing.T) {
 	for seed := range uint64(20) {
-		random, dir := rand.New(rand.NewPCG(seed, 1)), t.TempDir()
+		random := rand.New(rand.NewPCG(seed, 1))
+		dir := t.TempDir()
 		const limit = 1000
 		c := openCache(t, dir, limit)
 		inUse, stored := map[int]func(){}, map[[2]int][]byte{}

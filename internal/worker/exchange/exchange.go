@@ -41,9 +41,10 @@ type Config struct {
 	Stall   time.Duration                                   // how long a source may send nothing; 0 means 10 s
 	Arrived func(source string, bytes int)                  // called for what arrives, and with 0 for other progress
 	Served  func(bytes int)                                 // called for what is passed on
-	Take    func(bytes int64) bool                          // reserves memory for pieces that may be needed again; nil keeps none in memory
-	Free    func(bytes int64)                               // frees what Take reserved
-	Logger  hclog.Logger
+	// reserves memory for pieces that may be needed again; nil keeps none in memory
+	Take   func(bytes int64) bool
+	Free   func(bytes int64) // frees what Take reserved
+	Logger hclog.Logger
 }
 
 // Exchange gets pieces for all jobs of a worker. It is safe for concurrent use.
@@ -78,7 +79,8 @@ func New(cfg Config) *Exchange {
 		cfg.Stall = defaultStall
 	}
 	e := &Exchange{
-		cfg: cfg, peers: &peers{options: cfg.Peers, connections: map[string]*grpc.ClientConn{}}, web: ranged.NewClient(), shares: map[shareKey]*Share{},
+		cfg: cfg, peers: &peers{options: cfg.Peers, connections: map[string]*grpc.ClientConn{}},
+		web: ranged.NewClient(), shares: map[shareKey]*Share{},
 		stop: func() {}, endOfLife: func() string { return "" },
 	}
 	if cfg.Cache == nil {
@@ -90,7 +92,8 @@ func New(cfg Config) *Exchange {
 
 // Serve begins to serve pieces of the cache to other workers, which is possible once SetKey was called.
 func (e *Exchange) Serve(listener net.Listener, secured grpc.ServerOption) {
-	e.stop, e.listens = e.server.serve(listener, secured), listener.Addr()
+	e.stop = e.server.serve(listener, secured)
+	e.listens = listener.Addr()
 }
 
 // Serves reports whether other workers can fetch pieces.
@@ -115,8 +118,8 @@ func (e *Exchange) Complete(datasetID string, bytes int64) bool {
 // SetKey sets the key of the tickets that are accepted from now on.
 func (e *Exchange) SetKey(key []byte) { e.server.key.Store(&key) }
 
-// Close stops serving, cancels all shares, waits for their goroutines, and releases the cache directory. No other method
-// may be called afterward.
+// Close stops serving, cancels all shares, waits for their goroutines, and releases the cache directory. No other
+// method may be called afterward.
 func (e *Exchange) Close() {
 	e.stop()
 	e.mu.Lock()
@@ -165,7 +168,8 @@ func (e *Exchange) JoinPartly(ctx context.Context, coordinator Coordinator, data
 	return e.join(ctx, coordinator, datasetID, bytes, false)
 }
 
-func (e *Exchange) join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64, whole bool) *Share {
+func (e *Exchange) join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64,
+	whole bool) *Share {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	key := shareKey{coordinator.SessionID, datasetID, whole}
@@ -215,20 +219,24 @@ func (e *Exchange) passing(datasetID string) *Share {
 
 // Settings say whether a worker keeps pieces and serves them to others.
 type Settings struct {
-	CacheDir   string        // empty means none
-	CacheBytes int64         // limit of the cache
-	Listen     string        // HOST:PORT for other workers; empty means that there is no such port
-	Advertise  string        // HOST:PORT at which they reach it; empty means the port of Listen at the address from which this machine reaches the coordinator
-	Stall      time.Duration // how long another worker or the object store may send nothing; 0 means 10 s
+	CacheDir   string // empty means none
+	CacheBytes int64  // limit of the cache
+	Listen     string // HOST:PORT for other workers; empty means that there is no such port
+	// HOST:PORT at which they reach it; empty means the port of Listen at the address from which this machine reaches
+	// the coordinator
+	Advertise string
+	Stall     time.Duration // how long another worker or the object store may send nothing; 0 means 10 s
 }
 
 // Open opens the cache and the port for other workers.
 func Open(s Settings, cfg Config, dial credentials.Dial) (e *Exchange, err error) {
 	if s.Listen != "" && s.CacheDir == "" {
-		return nil, fault.Invalid("NO_CACHE_DIR", "a worker serves others from its cache; give --cache-dir DIR together with --peer-listen")
+		return nil, fault.Invalid("NO_CACHE_DIR",
+			"a worker serves others from its cache; give --cache-dir DIR together with --peer-listen")
 	}
 	if s.Advertise != "" && s.Listen == "" {
-		return nil, fault.Invalid("NO_PEER_LISTEN", "--peer-address is where others reach the port of --peer-listen; give both")
+		return nil, fault.Invalid("NO_PEER_LISTEN",
+			"--peer-address is where others reach the port of --peer-listen; give both")
 	}
 	peers, err := dial.Peers(cfg.Logger)
 	if err != nil {
@@ -294,7 +302,8 @@ func (e *Exchange) Address(ctx context.Context, coordinator string) string {
 	c, err := dialer.DialContext(ctx, "udp", coordinator) // sends nothing, but may have to resolve the name
 	if err != nil {
 		if !e.unreachable.Swap(true) {
-			e.cfg.Logger.Warn("other workers are not told of this one: its address is unknown; give --peer-address", "error", err)
+			e.cfg.Logger.Warn("other workers are not told of this one: its address is unknown; give --peer-address",
+				"error", err)
 		}
 		return ""
 	}

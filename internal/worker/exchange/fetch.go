@@ -124,8 +124,10 @@ func (s *Share) giveUp(from source, piece int, err error) {
 	}
 	message := messageOf(err)
 	parent := from.GetParent()
-	s.exchange.cfg.Logger.Warn("a piece of a data set did not arrive; it comes from the coordinator, which is asked for another source",
-		"dataset", s.id, "piece", piece, "from", cmp.Or(parent.GetName(), "the object store"), "address", parent.GetAddress(), "error", message)
+	s.exchange.cfg.Logger.Warn("a piece of a data set did not arrive; it comes from the coordinator, which is asked "+
+		"for another source",
+		"dataset", s.id, "piece", piece, "from", cmp.Or(parent.GetName(), "the object store"), "address",
+		parent.GetAddress(), "error", message)
 	if parent != nil {
 		s.exchange.peers.drop(parent.GetAddress())
 	}
@@ -218,7 +220,8 @@ func (s *Share) fromCoordinator(ctx context.Context, offset int64, buffer []byte
 
 // Range returns a reader of this many bytes of a data set from an offset on, which the coordinator sends. If the
 // connection breaks, it continues where it was. The caller ends ctx, unless it reads to the end.
-func (e *Exchange) Range(ctx context.Context, coordinator Coordinator, datasetID string, offset, length int64) *wire.PartReader {
+func (e *Exchange) Range(ctx context.Context, coordinator Coordinator, datasetID string,
+	offset, length int64) *wire.PartReader {
 	var stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
 	end, pause := offset+length, dial.NewBackoff(rejoinPolicy)
 	return &wire.PartReader{Next: func() ([]byte, error) {
@@ -230,7 +233,8 @@ func (e *Exchange) Range(ctx context.Context, coordinator Coordinator, datasetID
 			var err error
 			if stream == nil {
 				stream, err = coordinator.Client.FetchDataset(ctx, &workerv1.FetchDatasetRequest{
-					SessionId: coordinator.SessionID, DatasetId: datasetID, Offset: uint64(offset), Length: uint64(end - offset),
+					SessionId: coordinator.SessionID, DatasetId: datasetID, Offset: uint64(offset),
+					Length: uint64(end - offset),
 				})
 			}
 			if err == nil {
@@ -289,7 +293,8 @@ func (s *Share) keep(piece int, hash [sha256.Size]byte, data []byte) {
 	if failed != nil && s.keeps {
 		s.stopKeepingLocked()
 		clear(s.wanted)
-		s.exchange.cfg.Logger.Warn("a data set does not fit into the cache; this worker does not pass it on", "dataset", s.id, "error", failed)
+		s.exchange.cfg.Logger.Warn("a data set does not fit into the cache; this worker does not pass it on",
+			"dataset", s.id, "error", failed)
 	}
 	s.changed.Notify()
 }

@@ -35,7 +35,8 @@ type testCoordinator struct {
 
 func newTestCoordinator(pieces int) *testCoordinator {
 	c := &testCoordinator{
-		data: make([]byte, pieces*wire.PieceBytes+1000), sources: make(chan *workerv1.Source, 10), failed: make(chan *workerv1.DeliverRequest, 10),
+		data: make([]byte, pieces*wire.PieceBytes+1000), sources: make(chan *workerv1.Source, 10),
+		failed: make(chan *workerv1.DeliverRequest, 10),
 	}
 	random := rand.NewChaCha8([32]byte{})
 	_, _ = random.Read(c.data)
@@ -52,7 +53,8 @@ func (c *testCoordinator) hashes() (all []byte) {
 	return all
 }
 
-func (c *testCoordinator) Deliver(ctx context.Context, _ ...grpc.CallOption) (grpc.BidiStreamingClient[workerv1.DeliverRequest, workerv1.DeliverResponse], error) {
+func (c *testCoordinator) Deliver(ctx context.Context,
+	_ ...grpc.CallOption) (grpc.BidiStreamingClient[workerv1.DeliverRequest, workerv1.DeliverResponse], error) {
 	return &deliverStream{ctx: ctx, coordinator: c, hashes: c.hashes()}, nil
 }
 
@@ -79,7 +81,8 @@ func (s *deliverStream) Recv() (*workerv1.DeliverResponse, error) {
 	}
 }
 
-func (c *testCoordinator) FetchDataset(_ context.Context, r *workerv1.FetchDatasetRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchDatasetResponse], error) {
+func (c *testCoordinator) FetchDataset(_ context.Context, r *workerv1.FetchDatasetRequest,
+	_ ...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchDatasetResponse], error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, r.GetOffset())
@@ -163,7 +166,8 @@ func TestUnreadPiecesTakeLittleMemory(t *testing.T) {
 
 // failingParent returns a source that cannot be reached.
 func failingParent(number uint32) *workerv1.Source {
-	return &workerv1.Source{Number: number, From: &workerv1.Source_Parent{Parent: &workerv1.ParentSource{Address: "nowhere", Name: "lost"}}}
+	return &workerv1.Source{Number: number,
+		From: &workerv1.Source_Parent{Parent: &workerv1.ParentSource{Address: "nowhere", Name: "lost"}}}
 }
 
 // When its source fails, a worker says so once, and reads from the coordinator until it is told another one.
@@ -185,7 +189,8 @@ func TestASourceThatFails(t *testing.T) {
 		if join := <-c.failed; join.GetJoin().GetDatasetId() != datasetID(1) || join.GetJoin().GetPassesOn() {
 			t.Errorf("the worker joins with %v", join)
 		}
-		if failed := <-c.failed; failed.GetFailed().GetNumber() != 7 || failed.GetFailed().GetMessage() != "nobody is there" {
+		if failed := <-c.failed; failed.GetFailed().GetNumber() != 7 ||
+			failed.GetFailed().GetMessage() != "nobody is there" {
 			t.Errorf("the worker says %v", failed)
 		}
 		if len(c.failed) > 0 {
@@ -215,17 +220,18 @@ func TestWhenATransferIsGivenUp(t *testing.T) {
 			"goes silent":      {5, 2, 11 * time.Second, errStalled},
 			"just fast enough": {0, 19, time.Second, nil},
 		} {
-			err := s.watched(t.Context(), FromPeer, patience{waits: time.Minute, sends: 20 * time.Second}, func(ctx context.Context, arrived func(int)) error {
-				for at := range c.first + c.bytes {
-					select {
-					case <-time.After(c.gap):
-					case <-ctx.Done():
-						return ctx.Err()
+			err := s.watched(t.Context(), FromPeer, patience{waits: time.Minute, sends: 20 * time.Second},
+				func(ctx context.Context, arrived func(int)) error {
+					for at := range c.first + c.bytes {
+						select {
+						case <-time.After(c.gap):
+						case <-ctx.Done():
+							return ctx.Err()
+						}
+						arrived(min(1, at/max(1, c.first)))
 					}
-					arrived(min(1, at/max(1, c.first)))
-				}
-				return nil
-			})
+					return nil
+				})
 			if err != c.want {
 				t.Errorf("a source that %s: %v", name, err)
 			}
@@ -236,7 +242,8 @@ func TestWhenATransferIsGivenUp(t *testing.T) {
 // refusingCoordinator delivers nothing.
 type refusingCoordinator struct{ workerv1.WorkerServiceClient }
 
-func (refusingCoordinator) Deliver(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[workerv1.DeliverRequest, workerv1.DeliverResponse], error) {
+func (refusingCoordinator) Deliver(context.Context,
+	...grpc.CallOption) (grpc.BidiStreamingClient[workerv1.DeliverRequest, workerv1.DeliverResponse], error) {
 	return nil, status.Error(codes.PermissionDenied, "not for you")
 }
 

@@ -22,7 +22,8 @@ func (noConnection) Invoke(context.Context, string, any, any, ...grpc.CallOption
 	return status.Error(codes.NotFound, "nobody is there")
 }
 
-func (noConnection) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+func (noConnection) NewStream(context.Context, *grpc.StreamDesc, string,
+	...grpc.CallOption) (grpc.ClientStream, error) {
 	return nil, status.Error(codes.NotFound, "nobody is there")
 }
 

@@ -12,7 +12,8 @@ import (
 )
 
 // fromStore reads a range of a blob in an object store into a buffer. Errors never contain the URL, which is a secret.
-func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, offset int64, buffer []byte, arrived func(int)) error {
+func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, offset int64, buffer []byte,
+	arrived func(int)) error {
 	from, bytes := seal.Range(offset, int64(len(buffer)))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, source.GetUrl(), nil)
 	if err != nil {

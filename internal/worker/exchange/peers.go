@@ -39,7 +39,8 @@ func (p *peers) client(address string) (workerv1.PeerServiceClient, error) {
 		c, err = grpc.NewClient("passthrough:///"+address, append(secured,
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(2*peerChunkBytes)),
 			grpc.WithInitialWindowSize(windowBytes), grpc.WithInitialConnWindowSize(2*windowBytes),
-			grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: connectTimeout}),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig,
+				MinConnectTimeout: connectTimeout}),
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}))...)
 		if err != nil {
 			return nil, err
@@ -70,7 +71,8 @@ func (p *peers) close() {
 
 // fetch reads a piece from another worker into a buffer with the size of the piece. arrived is called with the size of
 // each chunk.
-func (p *peers) fetch(ctx context.Context, address string, r *workerv1.FetchPieceRequest, buffer []byte, arrived func(int)) error {
+func (p *peers) fetch(ctx context.Context, address string, r *workerv1.FetchPieceRequest, buffer []byte,
+	arrived func(int)) error {
 	client, err := p.client(address)
 	if err != nil {
 		return err

@@ -15,7 +15,8 @@ import (
 func TestPieceCache(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		limit, used := random.Int64N(10)*wire.PieceBytes, int64(0)
+		limit := random.Int64N(10) * wire.PieceBytes
+		used := int64(0)
 		k := pieceCache{
 			take: func(bytes int64) bool {
 				if used+bytes > limit {
@@ -28,21 +29,24 @@ func TestPieceCache(t *testing.T) {
 		}
 		ids := []string{"a", "b", "c"}
 		for range 200 {
-			at, piece := random.IntN(len(ids)), random.IntN(6)
+			at := random.IntN(len(ids))
+			piece := random.IntN(6)
 			switch random.IntN(4) {
 			case 0, 1:
 				if k.put(ids[at], piece, []byte{byte(at), byte(piece)}) && !k.has(ids[at], piece) {
 					t.Fatalf("seed %d: a piece that was kept is not there", seed)
 				}
 			case 2:
-				if data := k.get(ids[at], piece); data != nil && (!slices.Equal(data, []byte{byte(at), byte(piece)}) || k.has(ids[at], piece)) {
+				if data := k.get(ids[at], piece); data != nil &&
+					(!slices.Equal(data, []byte{byte(at), byte(piece)}) || k.has(ids[at], piece)) {
 					t.Fatalf("seed %d: piece %d of %s is %v", seed, piece, ids[at], data)
 				}
 			case 3:
 				before := used
 				bytes := random.Int64N(3 * wire.PieceBytes)
 				if k.evict(bytes); used > 0 && before-used < bytes {
-					t.Fatalf("seed %d: %d bytes were freed instead of %d, and %d are left", seed, before-used, bytes, used)
+					t.Fatalf("seed %d: %d bytes were freed instead of %d, and %d are left", seed, before-used,
+						bytes, used)
 				}
 			}
 			kept, sets := 0, 0
@@ -64,7 +68,8 @@ func TestPieceCache(t *testing.T) {
 // Pieces that do not fit into the cache stay in memory until they are read, so those that were asked for because there
 // seemed to be room are asked for again when somebody needs them.
 func TestPiecesWithoutRoomInTheCache(t *testing.T) {
-	cfg, id := quiet(), datasetID(1)
+	cfg := quiet()
+	id := datasetID(1)
 	cfg.Cache = openCache(t, t.TempDir(), 1)
 	_, release := cfg.Cache.Use(id)
 	defer release()

@@ -43,14 +43,16 @@ type server struct {
 // allows reports whether a ticket is good. Nothing is allowed before the coordinator has sent a key.
 func (s *server) allows(r *workerv1.FetchPieceRequest) bool {
 	key := s.key.Load()
-	return key != nil && len(*key) > 0 && hmac.Equal(r.GetTicket(), wire.PieceTicket(*key, r.GetDatasetId(), r.GetSessionId()))
+	return key != nil && len(*key) > 0 &&
+		hmac.Equal(r.GetTicket(), wire.PieceTicket(*key, r.GetDatasetId(), r.GetSessionId()))
 }
 
 // FetchPiece implements PeerService.
 func (s *server) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 	if !s.allows(r) {
 		from, _ := peer.FromContext(stream.Context())
-		s.exchange.cfg.Logger.Warn("refused a worker that asked for a piece without a ticket from the coordinator", "from", from.Addr)
+		s.exchange.cfg.Logger.Warn("refused a worker that asked for a piece without a ticket from the coordinator",
+			"from", from.Addr)
 		return status.Error(codes.PermissionDenied, "the ticket is not one of the coordinator for this worker")
 	}
 	for {
@@ -74,7 +76,8 @@ const notHere = "the worker does not have the piece"
 
 // awaitPiece waits until the cache has a piece that this worker fetches, and tells the other one meanwhile that it is
 // alive. passing is the share that fetches it, or nil if there is none.
-func (s *server) awaitPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) (passing *Share, err error) {
+func (s *server) awaitPiece(r *workerv1.FetchPieceRequest,
+	stream workerv1.PeerService_FetchPieceServer) (passing *Share, err error) {
 	if passing = s.exchange.passing(r.GetDatasetId()); passing == nil {
 		return nil, nil // the cache may have it
 	}
@@ -138,10 +141,13 @@ func (s *server) send(r *workerv1.FetchPieceRequest, stream workerv1.PeerService
 // serve serves other workers on a listener until stop is called.
 func (s *server) serve(listener net.Listener, secured grpc.ServerOption) (stop func()) {
 	g := grpc.NewServer(secured,
-		grpc.MaxRecvMsgSize(requestBytes), grpc.MaxConcurrentStreams(4*servedAtOnce), grpc.ConnectionTimeout(connectTimeout),
+		grpc.MaxRecvMsgSize(requestBytes), grpc.MaxConcurrentStreams(4*servedAtOnce),
+		grpc.ConnectionTimeout(connectTimeout),
 		grpc.MaxHeaderListSize(requestBytes),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 10 * time.Second, MaxConnectionIdle: 5 * time.Minute}))
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second,
+			PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 10 * time.Second,
+			MaxConnectionIdle: 5 * time.Minute}))
 	workerv1.RegisterPeerServiceServer(g, s)
 	done := make(chan struct{})
 	go func() {

@@ -51,7 +51,8 @@ func startServer(t testing.TB, dial credentials.Dial, piece []byte) string {
 }
 
 // fetchWith fetches the piece as a worker with these certificates.
-func fetchWith(t testing.TB, dial credentials.Dial, address string, r *workerv1.FetchPieceRequest, size int) ([]byte, error) {
+func fetchWith(t testing.TB, dial credentials.Dial, address string, r *workerv1.FetchPieceRequest,
+	size int) ([]byte, error) {
 	t.Helper()
 	e, err := Open(Settings{}, quiet(), dial)
 	if err != nil {
@@ -65,14 +66,16 @@ func fetchWith(t testing.TB, dial credentials.Dial, address string, r *workerv1.
 }
 
 func goodRequest() *workerv1.FetchPieceRequest {
-	return &workerv1.FetchPieceRequest{DatasetId: datasetID(1), SessionId: "me", Ticket: wire.PieceTicket(testKey, datasetID(1), "me")}
+	return &workerv1.FetchPieceRequest{DatasetId: datasetID(1), SessionId: "me",
+		Ticket: wire.PieceTicket(testKey, datasetID(1), "me")}
 }
 
 // Only a ticket for this data set, session and worker opens anything, and only what is there.
 func TestTickets(t *testing.T) {
 	piece := bytes.Repeat([]byte("piece"), 200_000)
 	address := startServer(t, credentials.Dial{}, piece)
-	if got, err := fetchWith(t, credentials.Dial{}, address, goodRequest(), len(piece)); err != nil || !bytes.Equal(got, piece) {
+	if got, err := fetchWith(t, credentials.Dial{}, address, goodRequest(), len(piece)); err != nil ||
+		!bytes.Equal(got, piece) {
 		t.Fatalf("with a good ticket: %v", err)
 	}
 	for name, change := range map[string]func(*workerv1.FetchPieceRequest){
@@ -83,12 +86,17 @@ func TestTickets(t *testing.T) {
 		"of another worker": func(r *workerv1.FetchPieceRequest) {
 			r.Ticket = wire.PieceTicket([]byte("another"), r.DatasetId, r.SessionId)
 		},
-		"with an empty key":    func(r *workerv1.FetchPieceRequest) { r.Ticket = wire.PieceTicket(nil, r.DatasetId, r.SessionId) },
-		"that joins the names": func(r *workerv1.FetchPieceRequest) { r.DatasetId, r.SessionId = r.DatasetId+"\x00", "me"[1:] },
+		"with an empty key": func(r *workerv1.FetchPieceRequest) {
+			r.Ticket = wire.PieceTicket(nil, r.DatasetId, r.SessionId)
+		},
+		"that joins the names": func(r *workerv1.FetchPieceRequest) {
+			r.DatasetId, r.SessionId = r.DatasetId+"\x00", "me"[1:]
+		},
 	} {
 		r := goodRequest()
 		change(r)
-		if _, err := fetchWith(t, credentials.Dial{}, address, r, len(piece)); status.Code(err) != codes.PermissionDenied {
+		if _, err := fetchWith(t, credentials.Dial{}, address, r,
+			len(piece)); status.Code(err) != codes.PermissionDenied {
 			t.Errorf("a ticket %s: %v", name, err)
 		}
 	}
@@ -137,7 +145,8 @@ func TestWaitingInLineLeavesTimeForThePiece(t *testing.T) {
 			e.server.slots <- struct{}{}
 		}
 		time.AfterFunc(pieceTimeout-5*time.Second, func() { <-e.server.slots })
-		if err := e.server.FetchPiece(goodRequest(), &slowReader{ctx: t.Context(), takes: pieceTimeout / 2}); err != nil {
+		if err := e.server.FetchPiece(goodRequest(),
+			&slowReader{ctx: t.Context(), takes: pieceTimeout / 2}); err != nil {
 			t.Errorf("after %v in line: %v", pieceTimeout-5*time.Second, err)
 		}
 		e.server.slots <- struct{}{} // once nothing is being sent
@@ -169,15 +178,18 @@ func newFolder(t testing.TB, now time.Time) func(name string) credentials.Dial {
 // Workers of one cluster serve each other with the certificates that they have for the coordinator, and nobody else.
 func TestPeersShowCertificates(t *testing.T) {
 	piece := []byte("a piece")
-	ours, theirs := newFolder(t, time.Now()), newFolder(t, time.Now())
+	ours := newFolder(t, time.Now())
+	theirs := newFolder(t, time.Now())
 	address := startServer(t, ours("worker"), piece)
-	if got, err := fetchWith(t, ours("worker"), address, goodRequest(), len(piece)); err != nil || !bytes.Equal(got, piece) {
+	if got, err := fetchWith(t, ours("worker"), address, goodRequest(), len(piece)); err != nil ||
+		!bytes.Equal(got, piece) {
 		t.Fatalf("a worker of the cluster: %v", err)
 	}
 	authority := func(d credentials.Dial) string { return filepath.Join(filepath.Dir(d.Dir), "ca", "ca.pem") }
 	withoutCertificate := credentials.Dial{Files: credentials.Files{CA: authority(ours("worker"))}}
 	stranger := theirs("worker")
-	stranger.Files = credentials.Files{CA: authority(ours("worker")), Cert: filepath.Join(stranger.Dir, "cert.pem"), Key: filepath.Join(stranger.Dir, "key.pem")}
+	stranger.Files = credentials.Files{CA: authority(ours("worker")), Cert: filepath.Join(stranger.Dir, "cert.pem"),
+		Key: filepath.Join(stranger.Dir, "key.pem")}
 	for who, dial := range map[string]credentials.Dial{
 		"an admin": ours("admin"), "nobody": withoutCertificate, "a worker of another cluster": stranger,
 		"a worker that trusts another cluster": theirs("worker"), "a worker without encryption": {},
@@ -188,10 +200,12 @@ func TestPeersShowCertificates(t *testing.T) {
 	}
 	// The other way round: whom a worker asks must be a worker of the cluster, too.
 	foreign := startServer(t, theirs("worker"), piece)
-	if _, err := fetchWith(t, ours("worker"), foreign, goodRequest(), len(piece)); err == nil || !strings.Contains(err.Error(), "not signed by an authority that we trust") {
+	if _, err := fetchWith(t, ours("worker"), foreign, goodRequest(), len(piece)); err == nil ||
+		!strings.Contains(err.Error(), "not signed by an authority that we trust") {
 		t.Errorf("a worker of another cluster serves: %v", err)
 	}
-	if message := messageOf(mustFail(fetchWith(t, ours("worker"), foreign, goodRequest(), len(piece)))); !strings.Contains(message, "another cluster") {
+	if message := messageOf(mustFail(fetchWith(t, ours("worker"), foreign, goodRequest(),
+		len(piece)))); !strings.Contains(message, "another cluster") {
 		t.Errorf("it says %q", message)
 	}
 }
@@ -206,7 +220,8 @@ func TestExpiredPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := peers.VerifyAt(time.Now().Add(48*time.Hour), leafOf(t, dial)); err == nil || !strings.Contains(err.Error(), "expired") {
+	if err := peers.VerifyAt(time.Now().Add(48*time.Hour), leafOf(t, dial)); err == nil ||
+		!strings.Contains(err.Error(), "expired") {
 		t.Errorf("an expired certificate: %v", err)
 	}
 	if err := peers.VerifyAt(time.Now(), leafOf(t, dial)); err != nil {
@@ -226,7 +241,9 @@ func TestBadSettings(t *testing.T) {
 		{Settings{Listen: "127.0.0.1:0"}, credentials.Dial{}, "NO_CACHE_DIR", "--cache-dir"},
 		{Settings{Advertise: "host:7401"}, credentials.Dial{}, "NO_PEER_LISTEN", "--peer-listen"},
 		{Settings{Listen: "0.0.0.0:0", CacheDir: "x"}, credentials.Dial{}, credentials.NotSecure, "--insecure"},
-		{Settings{Listen: "127.0.0.1:0", CacheDir: "x"}, credentials.Dial{Files: credentials.Files{CA: folder("ca").Dir + "/ca.pem"}}, credentials.NotSecure, "--tls-cert"},
+		{Settings{Listen: "127.0.0.1:0", CacheDir: "x"},
+			credentials.Dial{Files: credentials.Files{CA: folder("ca").Dir + "/ca.pem"}}, credentials.NotSecure,
+			"--tls-cert"},
 		{Settings{Listen: "nowhere", CacheDir: "x"}, folder("worker"), "CANNOT_LISTEN", "nowhere"},
 	} {
 		if c.settings.CacheDir != "" {
@@ -244,7 +261,8 @@ func TestBadSettings(t *testing.T) {
 
 func TestAdvertisedAddress(t *testing.T) {
 	for _, c := range []struct{ listen, advertise, want string }{
-		{"127.0.0.1:0", "", "127.0.0.1:PORT"}, {"0.0.0.0:0", "", "127.0.0.1:PORT"}, {":0", "", "127.0.0.1:PORT"}, {"127.0.0.1:0", "rack3:9", "rack3:9"}, {"", "", ""},
+		{"127.0.0.1:0", "", "127.0.0.1:PORT"}, {"0.0.0.0:0", "", "127.0.0.1:PORT"}, {":0", "", "127.0.0.1:PORT"},
+		{"127.0.0.1:0", "rack3:9", "rack3:9"}, {"", "", ""},
 	} {
 		settings := Settings{Listen: c.listen, Advertise: c.advertise, CacheDir: t.TempDir()}
 		e, err := Open(settings, quiet(), credentials.Dial{Insecure: true})
@@ -295,8 +313,12 @@ func FuzzSources(f *testing.F) {
 	hash := sha256.Sum256([]byte("x"))
 	for _, m := range []*workerv1.DeliverResponse{
 		{Sha256: hash[:], Source: &workerv1.Source{}}, {Sha256: hash[:31]}, {Sha256: bytes.Repeat(hash[:], 2)}, {},
-		{Sha256: hash[:], Source: &workerv1.Source{From: &workerv1.Source_Parent{Parent: &workerv1.ParentSource{Address: "passthrough:///nowhere"}}}},
-		{Sha256: hash[:], Source: &workerv1.Source{From: &workerv1.Source_Store{Store: &workerv1.StoreSource{Url: "http://%zz", SealedName: "x"}}}},
+		{Sha256: hash[:],
+			Source: &workerv1.Source{
+				From: &workerv1.Source_Parent{Parent: &workerv1.ParentSource{Address: "passthrough:///nowhere"}}}},
+		{Sha256: hash[:],
+			Source: &workerv1.Source{
+				From: &workerv1.Source_Store{Store: &workerv1.StoreSource{Url: "http://%zz", SealedName: "x"}}}},
 	} {
 		encoded, err := proto.Marshal(m)
 		if err != nil {
@@ -313,7 +335,8 @@ func FuzzSources(f *testing.F) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // nothing is sent to wherever the source is
-		s := newShare(e, Coordinator{Client: workerv1.NewWorkerServiceClient(noConnection{})}, datasetID(1), 1000, true, cancel)
+		s := newShare(e, Coordinator{Client: workerv1.NewWorkerServiceClient(noConnection{})}, datasetID(1),
+			1000, true, cancel)
 		if s.take(ctx, m, true) != nil {
 			return
 		}
@@ -370,7 +393,8 @@ func TestAParentThatWaitsItself(t *testing.T) {
 		piece := bytes.Repeat([]byte("piece..."), wire.PieceBytes/8)
 		time.AfterFunc(10*aliveEvery+aliveEvery/2, func() { s.keep(0, sha256.Sum256(piece), bytes.Clone(piece)) })
 		child := &collector{ctx: t.Context()}
-		if err := e.server.FetchPiece(goodRequest(), child); err != nil || child.empty != 10 || !bytes.Equal(child.data, piece) {
+		if err := e.server.FetchPiece(goodRequest(), child); err != nil || child.empty != 10 ||
+			!bytes.Equal(child.data, piece) {
 			t.Errorf("after %d signs of life: %d bytes, %v", child.empty, len(child.data), err)
 		}
 		outside := goodRequest()
@@ -416,7 +440,8 @@ func TestConnectionsToOtherWorkersEndWithTheDataSet(t *testing.T) {
 	e := New(quiet())
 	defer e.Close()
 	coordinator := Coordinator{Client: workerv1.NewWorkerServiceClient(noConnection{}), SessionID: "me"}
-	first, second := e.Join(t.Context(), coordinator, datasetID(1), 10), e.Join(t.Context(), coordinator, datasetID(2), 10)
+	first := e.Join(t.Context(), coordinator, datasetID(1), 10)
+	second := e.Join(t.Context(), coordinator, datasetID(2), 10)
 	if _, err := e.peers.client("127.0.0.1:1"); err != nil {
 		t.Fatal(err)
 	}

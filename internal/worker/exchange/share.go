@@ -71,7 +71,8 @@ func (s source) direct() bool { return s.GetFrom() == nil }
 // maxPieces limits the memory that a share takes for a data set that nobody has: those of 16 TiB.
 const maxPieces = 1 << 22
 
-func newShare(e *Exchange, coordinator Coordinator, id string, bytes int64, whole bool, cancel context.CancelFunc) *Share {
+func newShare(e *Exchange, coordinator Coordinator, id string, bytes int64, whole bool,
+	cancel context.CancelFunc) *Share {
 	s := &Share{
 		exchange: e, coordinator: coordinator, id: id, bytes: bytes, whole: whole, cancel: cancel, users: 1,
 		wake: make(chan struct{}, 1), keeps: e.cfg.Cache != nil, fetching: map[int]bool{}, memory: map[int][]byte{},
@@ -173,7 +174,8 @@ func (e *Exchange) await(ctx context.Context, pause *dial.Backoff, err error) er
 		return err
 	}
 	if wire.Reason(err) != "" {
-		e.cfg.Arrived("", 0) // the coordinator waits for its stores; count progress so that it does not think that this worker hangs
+		// the coordinator waits for its stores; count progress so that it does not think that this worker hangs
+		e.cfg.Arrived("", 0)
 	}
 	return pause.Wait(ctx)
 }
@@ -236,7 +238,8 @@ func (s *Share) join() *workerv1.DeliverRequest {
 	defer s.mu.Unlock()
 	s.rejoin = false
 	return &workerv1.DeliverRequest{Message: &workerv1.DeliverRequest_Join{Join: &workerv1.Join{
-		SessionId: s.coordinator.SessionID, DatasetId: s.id, Bytes: uint64(s.bytes), PassesOn: s.passesOnLocked(), Part: !s.whole,
+		SessionId: s.coordinator.SessionID, DatasetId: s.id, Bytes: uint64(s.bytes), PassesOn: s.passesOnLocked(),
+		Part: !s.whole,
 	}}}
 }
 
@@ -288,7 +291,8 @@ func (s *Share) take(ctx context.Context, m *workerv1.DeliverResponse, first boo
 		s.failed = nil
 	}
 	if len(m.GetSha256())%sha256.Size != 0 || len(s.hashes)+len(m.GetSha256())/sha256.Size > s.pieces {
-		return fmt.Errorf("worker: the coordinator says %d bytes of hashes of a data set of %d pieces", len(m.GetSha256()), s.pieces)
+		return fmt.Errorf("worker: the coordinator says %d bytes of hashes of a data set of %d pieces",
+			len(m.GetSha256()), s.pieces)
 	}
 	for hash := range slices.Chunk(m.GetSha256(), sha256.Size) {
 		s.hashes = append(s.hashes, [sha256.Size]byte(hash))

@@ -105,7 +105,8 @@ func expire(t *testing.T, path, authority string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old.NotBefore, old.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+	old.NotBefore = time.Now().Add(-2 * time.Hour)
+	old.NotAfter = time.Now().Add(-time.Hour)
 	signed, err := x509.CreateCertificate(rand.Reader, old, signer, old.PublicKey, key.(crypto.Signer))
 	if err != nil {
 		t.Fatal(err)

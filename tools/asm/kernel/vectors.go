@@ -182,11 +182,14 @@ func (w width) pieces(vectors int) []*piece {
 		p := &piece{first: first, count: min(w.lanes, vectors)}
 		switch p.count {
 		case 8:
-			p.sum, p.factor = ZMM(), ZMM()
+			p.sum = ZMM()
+			p.factor = ZMM()
 		case 4:
-			p.sum, p.factor = YMM(), YMM()
+			p.sum = YMM()
+			p.factor = YMM()
 		default:
-			p.sum, p.factor = XMM(), XMM()
+			p.sum = XMM()
+			p.factor = XMM()
 		}
 		all = append(all, p)
 		first += p.count

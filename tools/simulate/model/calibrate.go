@@ -29,8 +29,8 @@ type shard struct {
 	load   func(tiles []int, step uint64, labels []int32) error
 }
 
-// measure times a shard of rows with all tiles and with one of them, to tell what a worker takes for its own rows from what
-// it takes for the moves of others. entries says that moves cost time in each row.
+// measure times a shard of rows with all tiles and with one of them, to tell what a worker takes for its own rows from
+// what it takes for the moves of others. entries says that moves cost time in each row.
 func (s shard) measure(rows, k int, entries bool) (Cost, error) {
 	labels := make([]int32, rows)
 	for i := range labels {
@@ -44,7 +44,8 @@ func (s shard) measure(rows, k int, entries bool) (Cost, error) {
 	share := 1 / float64(len(all))
 	var step uint64
 	times := func(tiles []int) (assign, update float64, err error) {
-		assign, update = math.Inf(1), math.Inf(1)
+		assign = math.Inf(1)
+		update = math.Inf(1)
 		for range rounds {
 			step += 2
 			if err := s.load(tiles, step, labels); err != nil {
@@ -101,7 +102,8 @@ func Dense(ctx context.Context, rows, columns, k int) (Cost, error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	return matrix(ctx, kernel.MatrixSpec{Function: kernel.Gaussian, Rho: math.Sqrt(float64(columns)), Rows: rows, Columns: columns}, points, k, true)
+	return matrix(ctx, kernel.MatrixSpec{Function: kernel.Gaussian, Rho: math.Sqrt(float64(columns)), Rows: rows,
+		Columns: columns}, points, k, true)
 }
 
 func matrix(ctx context.Context, spec kernel.MatrixSpec, data dataset.Dataset, k int, entries bool) (Cost, error) {
@@ -119,7 +121,8 @@ func matrix(ctx context.Context, spec kernel.MatrixSpec, data dataset.Dataset, k
 		return Cost{}, err
 	}
 	weights := clustering.Ones(spec.Rows)
-	if err := s.SetOperands(kernel.Operands{K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, spec.Rows+1)}}); err != nil {
+	if err := s.SetOperands(kernel.Operands{K: k, Weights: weights,
+		Sparse: &kernel.Sparse{RowStart: make([]int64, spec.Rows+1)}}); err != nil {
 		return Cost{}, err
 	}
 	stats := kernel.ClusterStats{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}

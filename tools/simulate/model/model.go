@@ -1,4 +1,5 @@
-// Package model predicts the time of an iteration from what the coordinator does, what a worker computes, and their links.
+// Package model predicts the time of an iteration from what the coordinator does, what a worker computes, and their
+// links.
 package model
 
 // Cost is what a thread of a worker takes for its part of an iteration, in seconds, as measured by the functions that

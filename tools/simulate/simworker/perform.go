@@ -65,16 +65,20 @@ func (w *worker) open(id string, p *workerv1.Prepare) {
 	case *workerv1.Prepare_Matrix:
 		j.rows = int(what.Matrix.GetRows())
 	case *workerv1.Prepare_Vectors:
-		j.rows, j.width, j.vectors = int(what.Vectors.GetRows()), int(what.Vectors.GetColumns()), true
+		j.rows = int(what.Vectors.GetRows())
+		j.width = int(what.Vectors.GetColumns())
+		j.vectors = true
 	case *workerv1.Prepare_Neighbors:
-		j.rows, j.width = int(what.Neighbors.GetRows()), int(what.Neighbors.GetCount())
+		j.rows = int(what.Neighbors.GetRows())
+		j.width = int(what.Neighbors.GetCount())
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.jobs[id] = j
 }
 
-// recallTiles remembers the tiles of a command that numbers them, or fills them in if the command has only their number.
+// recallTiles remembers the tiles of a command that numbers them, or fills them in if the command has only their
+// number.
 func (w *worker) recallTiles(j *job, c *workerv1.Command) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +126,8 @@ func (w *worker) take(ctx context.Context, rows int) error {
 
 // result returns the answer to a command, and the values that go with it; nil if there are none.
 func (j *job) result(c *workerv1.Command, movedEvery int) (*workerv1.Done, []byte, error) {
-	done, tiles := &workerv1.Done{}, c.GetTiles()
+	done := &workerv1.Done{}
+	tiles := c.GetTiles()
 	switch op := c.GetOperation().(type) {
 	case *workerv1.Command_SetOperands:
 		j.k = int(op.SetOperands.GetK())
@@ -143,8 +148,10 @@ func (j *job) result(c *workerv1.Command, movedEvery int) (*workerv1.Done, []byt
 	case *workerv1.Command_VectorAssign:
 		return done, wire.PackMoves(j.moves(tiles, op.VectorAssign.GetStep(), movedEvery), j.k), nil
 	case *workerv1.Command_VectorStep:
-		moves, totals := j.moves(tiles, op.VectorStep.GetStep(), movedEvery), [][]float64{ones(len(tiles))}
-		return done, wire.PackStep(&vector.Stepped{Moves: moves, Changes: j.changes(moves), Before: totals, After: totals}, j.k), nil
+		moves := j.moves(tiles, op.VectorStep.GetStep(), movedEvery)
+		totals := [][]float64{ones(len(tiles))}
+		return done, wire.PackStep(&vector.Stepped{Moves: moves, Changes: j.changes(moves), Before: totals,
+			After: totals}, j.k), nil
 	case *workerv1.Command_Scatter:
 		return done, wire.PackFloat64s(ones(len(tiles))), nil
 	case *workerv1.Command_Diagonal, *workerv1.Command_Degrees, *workerv1.Command_Maxima, *workerv1.Command_Nearest:
@@ -182,8 +189,8 @@ func (j *job) selfAffinity(tiles []*workerv1.Tile, step uint64) []byte {
 	return wire.PackInt128s(sums)
 }
 
-// changes returns the changes of the sums of clusters: one of the points that move has ones in all columns, and the others
-// have zeros. Centroids change in every iteration, and the coordinator's checks are passed.
+// changes returns the changes of the sums of clusters: one of the points that move has ones in all columns, and the
+// others have zeros. Centroids change in every iteration, and the coordinator's checks are passed.
 func (j *job) changes(moves []labeling.Move) []float64 {
 	if len(moves) == 0 {
 		return nil
@@ -198,15 +205,15 @@ func (j *job) changes(moves []labeling.Move) []float64 {
 	return changes
 }
 
-// Label returns the label of a point after some iterations: points take turns, one of every movedEvery moves to the next
-// cluster in each iteration. At first point i is in cluster i mod k.
+// Label returns the label of a point after some iterations: points take turns, one of every movedEvery moves to the
+// next cluster in each iteration. At first point i is in cluster i mod k.
 func Label(point, iterations, k, movedEvery int) int32 {
 	moved := (iterations + movedEvery - 1 - point%movedEvery) / movedEvery
 	return int32((point + moved) % k)
 }
 
-// moves returns the moves of the points of some tiles at a step. Points of the k-means family have no label at the first
-// step, and all of them get one.
+// moves returns the moves of the points of some tiles at a step. Points of the k-means family have no label at the
+// first step, and all of them get one.
 func (j *job) moves(tiles []*workerv1.Tile, step uint64, movedEvery int) []labeling.Move {
 	iteration := int(step - j.first)
 	var moves []labeling.Move
@@ -224,7 +231,8 @@ func (j *job) moves(tiles []*workerv1.Tile, step uint64, movedEvery int) []label
 		}
 		turn := before % movedEvery
 		for i := rows.From + (turn-rows.From%movedEvery+movedEvery)%movedEvery; i < rows.To; i += movedEvery {
-			moves = append(moves, labeling.Move{Point: int32(i), From: Label(i, before, j.k, movedEvery), To: Label(i, before+1, j.k, movedEvery)})
+			moves = append(moves, labeling.Move{Point: int32(i), From: Label(i, before, j.k, movedEvery),
+				To: Label(i, before+1, j.k, movedEvery)})
 		}
 	}
 	return moves

@@ -10,12 +10,15 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// The moves of all tiles, one step after the other, fit the labels that they change, and move the share of points that was
-// asked for.
+// The moves of all tiles, one step after the other, fit the labels that they change, and move the share of points that
+// was asked for.
 func TestMovesFitTheLabels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rows, k, every := rapid.IntRange(2, 3000).Draw(t, "rows"), rapid.IntRange(2, 6).Draw(t, "k"), rapid.IntRange(2, 50).Draw(t, "every")
-		j := &job{rows: rows, k: k, vectors: rapid.Bool().Draw(t, "vectors"), first: uint64(rapid.IntRange(1, 3).Draw(t, "first"))}
+		rows := rapid.IntRange(2, 3000).Draw(t, "rows")
+		k := rapid.IntRange(2, 6).Draw(t, "k")
+		every := rapid.IntRange(2, 50).Draw(t, "every")
+		j := &job{rows: rows, k: k, vectors: rapid.Bool().Draw(t, "vectors"),
+			first: uint64(rapid.IntRange(1, 3).Draw(t, "first"))}
 		labels := make([]int32, rows)
 		for i := range labels {
 			labels[i] = -1

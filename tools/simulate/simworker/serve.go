@@ -90,13 +90,15 @@ type worker struct {
 
 // run attaches one worker and answers its commands until ctx ends or the stream breaks.
 func run(ctx context.Context, cfg Config, number int, attached func()) error {
-	connection, err := grpc.NewClient("passthrough:///"+cfg.Address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+	connection, err := grpc.NewClient("passthrough:///"+cfg.Address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10))
 	if err != nil {
 		return err
 	}
 	defer connection.Close()
-	w := &worker{Config: cfg, whole: number < cfg.Whole, client: workerv1.NewWorkerServiceClient(connection), jobs: map[string]*job{}}
+	w := &worker{Config: cfg, whole: number < cfg.Whole, client: workerv1.NewWorkerServiceClient(connection),
+		jobs: map[string]*job{}}
 	if w.stream, err = w.client.Attach(ctx); err != nil {
 		return err
 	}
@@ -167,7 +169,8 @@ func (w *worker) answer(ctx context.Context, c *workerv1.Command) {
 			Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "SIMULATED", Message: err.Error(),
 		}}
 	}
-	_ = w.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}}) // Recv gets the error too
+	// Recv gets the error too
+	_ = w.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
 }
 
 // fetch reads the payloads of a command, and throws them away.
@@ -203,7 +206,8 @@ func (w *worker) fetchOne(ctx context.Context, reference string) error {
 	return nil
 }
 
-// values returns a payload of a result: inline if it is small, and otherwise sent by reference, like that of a real worker.
+// values returns a payload of a result: inline if it is small, and otherwise sent by reference, like that of a real
+// worker.
 func (w *worker) values(ctx context.Context, c *workerv1.Command, data []byte) (*workerv1.Payload, error) {
 	if len(data) <= wire.InlineBytes {
 		return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}, nil
@@ -216,7 +220,8 @@ func (w *worker) values(ctx context.Context, c *workerv1.Command, data []byte) (
 	for len(data) > 0 {
 		chunk := data[:min(len(data), wire.ChunkBytes)]
 		data = data[len(chunk):]
-		if err := stream.Send(&workerv1.SendResultRequest{SessionId: w.session, Reference: reference, Data: chunk}); err != nil {
+		if err := stream.Send(&workerv1.SendResultRequest{SessionId: w.session, Reference: reference,
+			Data: chunk}); err != nil {
 			break // CloseAndRecv says why
 		}
 	}

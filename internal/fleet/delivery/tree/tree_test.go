@@ -19,7 +19,8 @@ type model struct {
 
 func newModel() *model {
 	return &model{
-		Tree: New(), sources: map[string]Source{}, passesOn: map[string]bool{}, failures: map[string]int{}, noStore: map[string]bool{},
+		Tree: New(), sources: map[string]Source{}, passesOn: map[string]bool{}, failures: map[string]int{},
+		noStore: map[string]bool{},
 	}
 }
 
@@ -123,7 +124,9 @@ func (m *model) leave(name string) {
 func TestAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel()
-		name := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint("w", rapid.IntRange(0, 40).Draw(t, "worker")) })
+		name := rapid.Custom(func(t *rapid.T) string {
+			return fmt.Sprint("w", rapid.IntRange(0, 40).Draw(t, "worker"))
+		})
 		for range rapid.IntRange(1, 120).Draw(t, "events") {
 			who := name.Draw(t, "who")
 			switch rapid.IntRange(0, 5).Draw(t, "event") {
@@ -194,7 +197,8 @@ func TestAStoreThatRefuses(t *testing.T) {
 func BenchmarkEvents(b *testing.B) {
 	for _, members := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprint(members), func(b *testing.B) {
-			t, names := New(), make([]string, members)
+			t := New()
+			names := make([]string, members)
 			for at := range names {
 				names[at] = fmt.Sprint("w", at)
 				t.Join(names[at], true, false)
