@@ -247,8 +247,10 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 			`created %[3]scertificates for the members of etcd and for coordinators, valid until %[4]s. Next:
 
   etcd --max-txn-ops=1024 --listen-client-urls https://0.0.0.0:2379 --advertise-client-urls https://%[2]s \
-    --cert-file %[1]s/member/cert.pem --key-file %[1]s/member/key.pem --trusted-ca-file %[1]s/member/ca.pem --client-cert-auth \
-    --peer-cert-file %[1]s/member/cert.pem --peer-key-file %[1]s/member/key.pem --peer-trusted-ca-file %[1]s/member/ca.pem --peer-client-cert-auth
+    --cert-file %[1]s/member/cert.pem --key-file %[1]s/member/key.pem \
+    --trusted-ca-file %[1]s/member/ca.pem --client-cert-auth \
+    --peer-cert-file %[1]s/member/cert.pem --peer-key-file %[1]s/member/key.pem \
+    --peer-trusted-ca-file %[1]s/member/ca.pem --peer-client-cert-auth
   coordinator --store etcd://%[2]s --store-tls %[1]s/client
 
 Copy member to each machine of etcd and client to each coordinator, over a secure channel. Whoever holds either

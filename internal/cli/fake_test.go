@@ -96,7 +96,9 @@ func (f *fake) GetDataset(ctx context.Context,
 		request.GetDatasetId()))
 }
 
-func (f *fake) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]) error {
+func (f *fake) CreateDataset(
+	stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse],
+) error {
 	upload := wire.NewUpload(1 << 30)
 	for {
 		part, err := stream.Recv()
@@ -140,7 +142,9 @@ func (f *fake) GetTable(ctx context.Context, request *cleavev1.GetTableRequest) 
 	return nil, wire.Status(err)
 }
 
-func (f *fake) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
+func (f *fake) CreateTable(
+	stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse],
+) error {
 	upload := wire.NewTableUpload(1 << 30)
 	for {
 		part, err := stream.Recv()

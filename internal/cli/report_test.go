@@ -100,23 +100,24 @@ func TestReportOfAFolderWithFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate gaussians --n 90 --d 3 --k 3 --constraints 60 --seed 2 --out g")
 	clitest.Write(t, "people.csv", visitors())
-	for run, files := range map[string]string{
-		"--data g/data.csv --k 3 --algorithm pc-kmeans --constraints g/constraints.csv --truth g/truth.csv": "--data g/data.csv --constraints g/constraints.csv --truth g/truth.csv",
-		"--data people.csv --k 2 --label-column kind --missing drop":                                        "--data people.csv",
-		"--data people.csv --k 2 --label-column kind":                                                       "--data people.csv",
+	const tables = "--data g/data.csv --constraints g/constraints.csv --truth g/truth.csv"
+	for options, files := range map[string]string{
+		"--k 3 --algorithm pc-kmeans":              tables,
+		"--k 2 --label-column kind --missing drop": "--data people.csv",
+		"--k 2 --label-column kind":                "--data people.csv",
 	} {
-		succeed(t, "run "+run+" --quiet --out o")
+		succeed(t, "run "+files+" "+options+" --quiet --out o")
 		before := clitest.Read(t, "o/report.html")
 		succeed(t, "report o --out again.html "+files)
 		again := clitest.Read(t, "again.html")
 		for _, part := range []string{"clusters", "sizes", "profiles", "rows", "separation", "confidence", "truth"} {
 			if had, has := sectionOf(before, part), sectionOf(again, part); had != has {
-				t.Errorf("%s: the section %s is another:\n%s", run, part, firstDifference(had, has))
+				t.Errorf("%s: the section %s is another:\n%s", options, part, firstDifference(had, has))
 			}
 		}
-		if strings.Contains(run, "people") &&
+		if strings.Contains(files, "people") &&
 			strings.Count(sectionOf(again, "profiles"), `<bdi class="class">tall</bdi>`) == 0 {
-			t.Errorf("%s: no profile has the class of its cluster", run)
+			t.Errorf("%s: no profile has the class of its cluster", options)
 		}
 	}
 }

@@ -29,7 +29,9 @@ type forgetful struct {
 	most        uint64 // bytes in use
 }
 
-func (f *forgetful) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
+func (f *forgetful) CreateTable(
+	stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse],
+) error {
 	for {
 		part, err := stream.Recv()
 		if err != nil {

@@ -200,9 +200,9 @@ func TestASecondRunReplacesTheFilesOfTheFirst(t *testing.T) {
 		t.Error("a file that is not Cleave's was taken for its own")
 	}
 	succeed(t, "run --quiet --data g/data.csv --k 3 --algorithm m-kmeans --out o")
-	if got :=
-		names(); got !=
-		"_MANIFEST.json _SUCCESS centroids.csv clusters.svg labels.csv metric.csv objective.svg report.html result.json" {
+	want := "_MANIFEST.json _SUCCESS centroids.csv clusters.svg labels.csv metric.csv objective.svg report.html " +
+		"result.json"
+	if got := names(); got != want {
 		t.Errorf("wrote %s", got)
 	}
 	succeed(t, "run --quiet --data g/data.csv --k 3 --algorithm kernel-kmeans --out o")

@@ -117,8 +117,10 @@ func TestUploadsGoOn(t *testing.T) {
 	parts, whole := uploadOfThreeParts(t)
 	header := parts[0].GetHeader()
 	send :=
-		func(parts ...*cleavev1.CreateDatasetRequest) (stream grpc.ClientStreamingClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse],
-			leave func()) {
+		func(parts ...*cleavev1.CreateDatasetRequest) (
+			stream grpc.ClientStreamingClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse],
+			leave func(),
+		) {
 			ctx, leave := context.WithCancel(t.Context())
 			stream, err := h.datasets.CreateDataset(ctx)
 			for _, part := range parts {

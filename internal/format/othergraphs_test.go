@@ -24,9 +24,10 @@ const (
 </graphml>`
 
 	// The same graph, where the key of the weights says what those are that are not given.
-	defaultText = `<graphml><key id="w" for="edge" attr.name="weight"><desc>hours</desc><default>2</default></key><graph edgedefault="directed">
-<node id="a"/><node id="b"/><node id="c"/><node id="d"/>
-<edge source="a" target="b"><data key="w">1.5</data></edge><edge source="c" target="a"/><edge source="b" target="c" weight="1"/></graph></graphml>`
+	defaultText = `<graphml><key id="w" for="edge" attr.name="weight"><desc>hours</desc><default>2</default></key>
+<graph edgedefault="directed"><node id="a"/><node id="b"/><node id="c"/><node id="d"/>
+<edge source="a" target="b"><data key="w">1.5</data></edge><edge source="c" target="a"/>
+<edge source="b" target="c" weight="1"/></graph></graphml>`
 
 	gmlText = `Creator "somebody, who writes
 over two lines"

@@ -37,12 +37,13 @@ func TestLeaseIsKept(t *testing.T) {
 			}
 			return answerIn(ctx, 2*time.Second, lease)
 		}},
-		"the store is silent for longer than the lease, which lives on": {ask: func(ctx context.Context, since time.Duration) (int64, error) {
-			if since < 8*time.Second {
-				return answerIn(ctx, 8*time.Second-since, lease)
-			}
-			return lease, nil
-		}},
+		"the store is silent for longer than the lease, which lives on": {
+			ask: func(ctx context.Context, since time.Duration) (int64, error) {
+				if since < 8*time.Second {
+					return answerIn(ctx, 8*time.Second-since, lease)
+				}
+				return lease, nil
+			}},
 		"the store cannot be reached for a while": {ask: func(_ context.Context, since time.Duration) (int64, error) {
 			if since > 30*time.Second && since < 38*time.Second {
 				return 0, errors.New("connection refused")

@@ -52,7 +52,9 @@ type receivingTables struct {
 	parts int
 }
 
-func (r *receivingTables) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
+func (r *receivingTables) CreateTable(
+	stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse],
+) error {
 	u := NewTableUpload(1 << 30)
 	err := Receive(stream.Recv, func(part *cleavev1.CreateTableRequest) error {
 		r.parts++

@@ -75,14 +75,19 @@ func TestSpec(t *testing.T) {
 	}
 	checkMeanings(t, []meaning{
 		{`{"kernelKmeans": {}}`, kernelKmeans(kernelkmeans.Options{})},
-		{`{"k": 3, "seed": "18446744073709551615", "restarts": 7, "maxIterations": 0, "tolerance": 0.5, "storage": "STORAGE_MODE_FLOAT16",
-			"supervision": {"entail": true, "constraints": {"inline": {"columns": [{"name": "i", "integers": {"values": [1, 2, 3]}},
-				{"name": "j", "integers": {"values": [5, 0, 4]}}, {"name": "kind", "texts": {"values": ["must", "cannot", "must"]}},
+		{`{"k": 3, "seed": "18446744073709551615", "restarts": 7, "maxIterations": 0, "tolerance": 0.5,
+			"storage": "STORAGE_MODE_FLOAT16",
+			"supervision": {"entail": true, "constraints": {"inline": {"columns": [
+				{"name": "i", "integers": {"values": [1, 2, 3]}},
+				{"name": "j", "integers": {"values": [5, 0, 4]}},
+				{"name": "kind", "texts": {"values": ["must", "cannot", "must"]}},
 				{"name": "weight", "numbers": {"values": [0, 0.5, 2]}, "emptyRows": [0]}]}},
-				"seeds": {"inline": {"columns": [{"name": "index", "integers": {"values": [4, 5]}}, {"name": "label", "integers": {"values": [1, 2]}},
+				"seeds": {"inline": {"columns": [{"name": "index", "integers": {"values": [4, 5]}},
+				{"name": "label", "integers": {"values": [1, 2]}},
 				{"name": "probability", "numbers": {"values": [0, 0.5]}, "emptyRows": [0]}]}}},
 			"initialization": {"start": "START_LABELS", "farthest": "FARTHEST_RULE_MEAN",
-				"labels": {"inline": {"columns": [{"name": "label", "integers": {"values": [0, 2147483647, 0, 1, 2, 3]}}]}}}, "kernelKmeans": {}}`,
+				"labels": {"inline": {"columns": [
+					{"name": "label", "integers": {"values": [0, 2147483647, 0, 1, 2, 3]}}]}}}, "kernelKmeans": {}}`,
 			clustering.Spec{
 				K: 3, Seed: math.MaxUint64, Restarts: 7, Tolerance: 0.5,
 				Supervision: clustering.Supervision{
@@ -99,8 +104,10 @@ func TestSpec(t *testing.T) {
 				},
 				Algorithm: &kernelkmeans.Options{HalfPrecision: true},
 			}},
-		{`{"kernelKmeans": {"objective": "OBJECTIVE_RATIO_CUT", "onRise": "RISE_POLICY_STOP", "onEmpty": "EMPTY_POLICY_KEEP",
-			"affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "weights": {"inline": {"columns": [{"name": "index", "integers": {"values": [1]}}, {"name": "weight", "numbers": {"values": [0.5]}}]}}, "shift": {"sigma": 0.5},
+		{`{"kernelKmeans": {"objective": "OBJECTIVE_RATIO_CUT", "onRise": "RISE_POLICY_STOP",
+			"onEmpty": "EMPTY_POLICY_KEEP", "affinityDiagonal": "AFFINITY_DIAGONAL_KEEP",
+			"weights": {"inline": {"columns": [{"name": "index", "integers": {"values": [1]}},
+				{"name": "weight", "numbers": {"values": [0.5]}}]}}, "shift": {"sigma": 0.5},
 			"kernel": {"function": "KERNEL_FUNCTION_POLYNOMIAL", "gamma": 0.5, "coef0": 1, "degree": 3}}}`,
 			kernelKmeans(kernelkmeans.Options{
 				Objective: kernelkmeans.ObjectiveRatioCut, OnRise: kernelkmeans.RiseStop, KeepEmpty: true,

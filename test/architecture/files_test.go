@@ -8,34 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 const (
 	maxPackageFiles = 25 // of a package, without tests and generated code: split it by purpose
 	maxMainLines    = 60 // of a file of a main, which reads flags and calls Run
-	maxCommentWidth = 120
 )
-
-// narrow are the folders whose comments are not wider than maxCommentWidth.
-var narrow = []string{"cli", "clustering", "data", "format", "inference", "kernel", "numeric", "render", "text"}
-
-// TestCommentsFit: a line with nothing but a comment, after tabs of four columns, fits a screen.
-func TestCommentsFit(t *testing.T) {
-	for _, f := range goFiles(t) {
-		below, internal := strings.CutPrefix(f.path, "internal/")
-		folder, _, _ := strings.Cut(below, "/")
-		if !internal || !slices.Contains(narrow, folder) || ast.IsGenerated(f.syntax) {
-			continue
-		}
-		for at, line := range strings.Split(string(f.text), "\n") {
-			isComment := strings.HasPrefix(strings.TrimSpace(line), "// ")
-			if n := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")); isComment && n > maxCommentWidth {
-				t.Errorf("%s:%d: the comment has %d columns, more than %d", f.path, at+1, n, maxCommentWidth)
-			}
-		}
-	}
-}
 
 // leftovers must not occur in any file. Here they are in two parts, so that this file passes the test.
 var leftovers = []string{"TO" + "DO", "FIX" + "ME", ".." + "/shared"}

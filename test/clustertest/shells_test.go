@@ -44,7 +44,8 @@ zmodload zsh/zpty || exit 1
 PATH=$1:$PATH
 export TERM=dumb COLUMNS=200 HOME=$2 ZDOTDIR=$2
 zpty -b z zsh -f -i
-zpty -w z "PS1= RPS1= ; unsetopt beep; autoload -Uz compinit && compinit -u -D && source <(cleave completion zsh) && print LOAD''ED"
+zpty -w z "PS1= RPS1= ; unsetopt beep"
+zpty -w z "autoload -Uz compinit && compinit -u -D && source <(cleave completion zsh) && print LOAD''ED"
 zpty -r -m z got '*LOADED*' || exit 2
 for begun whole in "${@:3}"; do
     print -r -- $begun

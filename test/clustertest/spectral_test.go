@@ -58,9 +58,10 @@ func (s supervised) spectralSpecs(k uint32) map[string]*cleavev1.JobSpec {
 			Algorithm: &cleavev1.JobSpec_SpectralLearning{SpectralLearning: &cleavev1.SpectralLearning{}}},
 		"constrained-spectral": {
 			Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{}}},
-		"constrained-spectral by the paper": {Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{
-			Beta: &cleavev1.Beta{Kind: &cleavev1.Beta_Rule{Rule: cleavev1.BetaRule_BETA_RULE_PAPER}},
-		}}},
+		"constrained-spectral by the paper": {
+			Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{
+				Beta: &cleavev1.Beta{Kind: &cleavev1.Beta_Rule{Rule: cleavev1.BetaRule_BETA_RULE_PAPER}},
+			}}},
 		"kernel k-means": {Algorithm: kernelKmeans(&cleavev1.KernelKmeans{}),
 			Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_SPECTRAL}},
 	}

@@ -156,8 +156,9 @@ func TestChosen(t *testing.T) {
 	for result, want := range map[string]string{
 		`{"k": 3}`: "",
 		``:         "",
-		`{"choice": {"chosen": {"space": "SPACE_STANDARDIZED_NEIGHBORS", "constraintUse": "CONSTRAINT_USE_HARD"}}}`: "standardized-neighbors hard",
-		`{"choice": {"chosen": {"space": "rows", "constraintUse": "none"}}}`:                                        "rows none",
+		`{"choice": {"chosen": {"space": "SPACE_STANDARDIZED_NEIGHBORS",
+			"constraintUse": "CONSTRAINT_USE_HARD"}}}`: "standardized-neighbors hard",
+		`{"choice": {"chosen": {"space": "rows", "constraintUse": "none"}}}`: "rows none",
 	} {
 		if got := chosen([]byte(result)); got != want {
 			t.Errorf("%s: %q, want %q", result, got, want)

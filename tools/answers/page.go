@@ -57,6 +57,7 @@ func (p Page) writeConstraints(b *strings.Builder, now time.Time) {
 	p.writeSets(b, cells)
 }
 
+//nolint:lll // the paragraphs of a document
 const pageHead = `# Answers
 
 Results of ` + "`cleave run`" +
@@ -65,6 +66,7 @@ Results of ` + "`cleave run`" +
 ` + "`make answers SUITE=tables|labels|range|constraints DATA=folder` repeats one of them and keeps the " +
 	"other sections.\n"
 
+//nolint:lll // the paragraphs of a document
 const constraintsHead = `## Constraints
 
 Results of ` + "`cleave run`" +

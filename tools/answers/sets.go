@@ -45,7 +45,8 @@ type set struct {
 //
 //	data.csv, labels.csv                   points; data_complete.csv and labels_complete.csv, the rows without missing
 //	                                       values, take their place, as any other data_X.csv does
-//	edges.csv, labels.csv                  a graph; one that is in pieces comes once more as its largest component, NAME-lcc
+//	edges.csv, labels.csv                  a graph; one that is in pieces comes once more as its largest component,
+//	                                       NAME-lcc
 //	X.tfidf.svm.gz, X.labels.csv           sparse points, called NAME-X
 //
 // Data may be compressed.

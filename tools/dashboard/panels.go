@@ -165,7 +165,8 @@ var rows = []row{
 				"{{method}}"}}},
 			{"Requests, 99%", "s", "Without streams that stay open: of workers, and of those who watch jobs.", []series{
 				{`histogram_quantile(0.99, sum by (le, method) ` +
-					`(rate(cleave_grpc_request_seconds_bucket{method!~".*/(Attach|Deliver|WatchJob)"}[$__rate_interval])))`,
+					`(rate(cleave_grpc_request_seconds_bucket` +
+					`{method!~".*/(Attach|Deliver|WatchJob)"}[$__rate_interval])))`,
 					"{{method}}"},
 			}},
 			{"Codes other than OK", "reqps", "", []series{

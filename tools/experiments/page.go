@@ -22,6 +22,7 @@ func page() measure.Page {
 	}}
 }
 
+//nolint:lll // the paragraphs of a document
 const pageHead = `# Experiments
 
 The experiments of the papers, reproduced. Of %d findings that the papers suggest, %d hold. A comparison of two means holds if the first is at least the second, or within two standard errors of it.

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/tools/simulate/model"
 )
 
+//nolint:lll // what the kernel prints
 func TestReadCounters(t *testing.T) {
 	const table = `Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed

@@ -32,8 +32,8 @@ func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 				`components:COMPONENT_POLICY_JOIN}`},
 		{"--data p.csv --k 3 --algorithm constrained-spectral --kernel linear --beliefs q.csv --beta strict " +
 			"--discretize weighted",
-			`display_name:"p.csv" k:3 constrained_spectral:{kernel:{function:KERNEL_FUNCTION_LINEAR} beta:{rule:BETA_RULE_STRICT} discretization:DISCRETIZATION_WEIGHTED
-				beliefs:` + beliefs + `}`},
+			`display_name:"p.csv" k:3 constrained_spectral:{kernel:{function:KERNEL_FUNCTION_LINEAR}
+				beta:{rule:BETA_RULE_STRICT} discretization:DISCRETIZATION_WEIGHTED beliefs:` + beliefs + `}`},
 		{"--graph e.csv --k 2 --algorithm constrained-spectral --source-graph e.csv --beta auto",
 			`display_name:"e.csv" k:2 constrained_spectral:{beta:{rule:BETA_RULE_AUTO} transfer:true beliefs:` +
 				tableText("i j belief", "0 1 1", "1 2 2", "2 3 1") + `}`},

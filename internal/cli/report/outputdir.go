@@ -69,7 +69,8 @@ func OpenOutput(ctx context.Context, path string) (*OutputDir, error) {
 
 // runTables are the names of the tables that a run may write.
 var runTables = regexp.MustCompile(
-	`^(labels(-k[0-9]+)?|joined|centroids|metric|units|mixture|landmarks|projection|forest|embedding|suspects)\.[a-z]+$`)
+	`^(labels(-k[0-9]+)?|joined|centroids|metric|units|mixture|landmarks|projection|forest|embedding|suspects)` +
+		`\.[a-z]+$`)
 
 // ProtectInputs refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote
 // the file. It lets Write keep the files of an earlier run that are inputs and that this run does not overwrite.

@@ -62,8 +62,10 @@ func TestResultJSON(t *testing.T) {
 // Fields that were renamed are read by their old names, wherever they are.
 func TestRenamedFieldsOfResults(t *testing.T) {
 	folder := t.TempDir()
-	const text = `{"howMany": {"proposed": 3, "sureness": "SURENESS_LIKELY"}, "origin": {"spec": {"displayName": "use", "k": 3}},
-		"choice": {"tried": [{"way": {"space": "SPACE_ROWS", "use": "USE_SOFT"}}]}, "warnings": [{"code": "A", "message": "way"}]}`
+	const text = `{"howMany": {"proposed": 3, "sureness": "SURENESS_LIKELY"},
+		"origin": {"spec": {"displayName": "use", "k": 3}},
+		"choice": {"tried": [{"way": {"space": "SPACE_ROWS", "use": "USE_SOFT"}}]},
+		"warnings": [{"code": "A", "message": "way"}]}`
 	if err := os.WriteFile(filepath.Join(folder, ResultFile), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

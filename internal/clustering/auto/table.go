@@ -37,11 +37,11 @@ const (
 
 // The baseline, which is the answer without supervision; see chooseBaseline.
 //
-//	k-means in the first space              is replaced by                    if
-//	n >= minClusterSize k                   eigenvectors of the neighbor      k-means cuts more than cutRatio times as
-//	                                        graph in the same units           much of the graph, and no column is sharp
-//	the same, and they do not replace it;   a mixture that starts from it     it is the better model of the rows, by the
-//	or n < minClusterSize k                                                   Bayesian information criterion
+//	k-means in the first space             is replaced by                  if
+//	n >= minClusterSize k                  eigenvectors of the neighbor    k-means cuts more than cutRatio times as
+//	                                       graph in the same units         much of the graph, and no column is sharp
+//	the same, and they do not replace it;  a mixture that starts from it   it is the better model of the rows, by the
+//	or n < minClusterSize k                                                Bayesian information criterion
 const (
 	// cutRatio is how many times larger the normalized cut of k-means must be than that of the eigenvectors for the
 	// eigenvectors to be preferred. Of simulated mixtures for which k-means is right, 5 % exceed it.
@@ -62,16 +62,16 @@ type regime uint8
 
 // The regimes. The first that applies is taken.
 //
-//	           supervision                   spaces that compete    uses that compete      replaces the baseline if
-//	unguided   none, or a single seed        see baseline           none                   (the baseline is the answer)
-//	oneKind    must-links or cannot-links    that of the baseline   usual                  always
+//	           supervision                 spaces that compete   uses that compete     replaces the baseline if
+//	unguided   none, or a single seed      see baseline          none                  (the baseline is the answer)
+//	oneKind    must-links or cannot-links  that of the baseline  usual                 always
 //	           alone
-//	few        fewer than EnoughPairs        all, by all pairs      usual and cuts; with   a space: above clearlyBetter
-//	           pairs                                                a mixture also hard    a use: atLeast(clearlyWorse)
-//	                                                                k-means
-//	manySeeds  fromManySeeds or more,      rows                   discriminant           always
+//	few        fewer than EnoughPairs      all, by all pairs     usual and cuts; with  a space: above clearlyBetter
+//	           pairs                                             a mixture also hard   a use: atLeast(clearlyWorse)
+//	                                                             k-means
+//	manySeeds  fromManySeeds or more,      rows                  discriminant          always
 //	           on dense points
-//	folds      more                          all                    candidates             see candidates
+//	folds      more                        all                   candidates            see candidates
 const (
 	unguided regime = iota + 1
 	oneKind

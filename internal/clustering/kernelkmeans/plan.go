@@ -11,10 +11,10 @@ const maxSpectralStart = 1 << 20
 
 // startPlan says how the restarts of a problem begin.
 //
-//	start                starts of the restarts
-//	named, or by seeds   this one, once if it leaves nothing to chance
-//	open, on a graph     the answer without constraints, then those of package multilevel
-//	open otherwise       the answer without constraints, a spectral start, then alternately random labels and k-means++
+//	start               starts of the restarts
+//	named, or by seeds  this one, once if it leaves nothing to chance
+//	open, on a graph    the answer without constraints, then those of package multilevel
+//	open otherwise      the answer without constraints, a spectral start, then alternately random labels and k-means++
 //
 // Farthest-first is not among those of an open start: it begins at must-link components, and so finds clusters that
 // consist of nothing else if they are worth only a little more than others. In a sparse graph most vertices are equally

@@ -53,8 +53,11 @@ func TestCorrectConstraintsDoNoHarm(t *testing.T) {
 func TestNoAnswerIsWorseThanTheUnconstrainedOne(t *testing.T) {
 	for seed := range uint64(10) {
 		for _, c := range allCases(t, seed) {
-			c.spec.Choose, c.spec.Supervision.EntailSmall, c.spec.Initialization.Start, c.spec.Initialization.Labels, c.spec.Restarts =
-				true, true, clustering.StartDefault, nil, 3
+			c.spec.Choose = true
+			c.spec.Supervision.EntailSmall = true
+			c.spec.Initialization.Start = clustering.StartDefault
+			c.spec.Initialization.Labels = nil
+			c.spec.Restarts = 3
 			if !c.spec.Algorithm.(*Options).Algorithm.constrained() || len(c.spec.Supervision.Constraints) == 0 {
 				continue
 			}

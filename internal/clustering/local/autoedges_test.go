@@ -212,9 +212,8 @@ func TestAutoSaysWhatCannotTell(t *testing.T) {
 		"the seeds (3) are all of one class": {Supervision: clustering.Supervision{Seeds: []constraint.Seed{
 			{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1},
 		}}},
-		"the seeds (2) are too few to hold out pairs of both kinds": {Supervision: clustering.Supervision{Seeds: []constraint.Seed{
-			{Index: 0}, {Index: 5, Label: 1},
-		}}},
+		"the seeds (2) are too few to hold out pairs of both kinds": {
+			Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0}, {Index: 5, Label: 1}}}},
 	} {
 		spec.K, spec.Restarts, spec.Seed = 2, 1, 1
 		if result := solveAuto(t, points, spec); !strings.HasPrefix(warning(result, "ONE_KIND_OF_CONSTRAINTS"), want) {

@@ -38,7 +38,9 @@ type Receiver struct {
 	Now      func() time.Time
 }
 
-func (s *Datasets) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]) error {
+func (s *Datasets) CreateDataset(
+	stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse],
+) error {
 	if err := s.Room.CheckDisk(0); err != nil {
 		return err
 	}
@@ -102,7 +104,9 @@ type Tables struct {
 	Downloads *queue.DownloadMemory
 }
 
-func (s *Tables) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
+func (s *Tables) CreateTable(
+	stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse],
+) error {
 	if err := s.Room.CheckDisk(0); err != nil {
 		return err
 	}

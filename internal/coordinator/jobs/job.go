@@ -36,7 +36,8 @@ var (
 //	running    RUNNING; events, snapshots, the       the run returns (execute in supervise.go)
 //	           time used
 //	deciding   blobs of the result                   beginEnd sets ending (storeEnd in end.go)
-//	ending     the same                              the transaction that ends the job is committed (commitEnd in end.go)
+//	ending     the same                              the transaction that ends the job is committed (commitEnd in
+//	                                                 end.go)
 //	ended      the final record; no key in           Delete, which records.Sweeper calls, too
 //	           unfinished/
 //	suspended  as before; no attempt is counted      the next coordinator resumes it (recover.go)

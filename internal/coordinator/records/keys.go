@@ -19,8 +19,8 @@ import (
 //
 //	datasets/<sha256>             ContentRecord
 //	tables/<sha256>               ContentRecord
-//	sources/<sha256>/<owner>      Claim with only the objects that this owner imported the table from; earlier versions kept
-//	                              them in the ContentRecord
+//	sources/<sha256>/<owner>      Claim with only the objects that this owner imported the table from; earlier versions
+//	                              kept them in the ContentRecord
 //	jobs/<id, digits inverted>    JobRecord; the newest comes first
 //	owners/<owner>/<id, digits inverted>  empty: a job of this owner; none of the owner without a name
 //	unfinished/<id>               empty: this job has not ended; the oldest comes first
@@ -28,9 +28,11 @@ import (
 //	imports/<owner>/<request id>  ImportRecord; deleted after a day
 //	events/<id>/<first sequence>  EventBatch
 //	webhooks/<id>                 WebhookRecord: the end of this job is yet to be notified
-//	garbage/<prefix of blobs>     empty: these blobs are no longer needed, or are being uploaded and have no record yet
+//	garbage/<prefix of blobs>     empty: these blobs are no longer needed, or are being uploaded and have no record
+//	                              yet
 //	created                       Layout: a coordinator has used this state; a durable one has it before it has blobs
-//	identity                      the ID of the cluster, see ClusterClaim; earlier versions expect that it sorts after created
+//	identity                      the ID of the cluster, see ClusterClaim; earlier versions expect that it sorts after
+//	                              created
 //
 // and the blobs:
 //

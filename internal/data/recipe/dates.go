@@ -17,7 +17,8 @@ var date = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{
 // namedMonth matches a date whose month has a name, optionally with a time: 5-Jan-2024, 5. Januar 24, Jan 5, 2024,
 // January 2024.
 var namedMonth = regexp.MustCompile(`(?i)^(?:(\d{1,2})(?:st|nd|rd|th)?[-/. ]*)?` +
-	`(jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|mär(?:z)?|apr(?:il)?|may|mai|jun[ei]?|jul[yi]?|aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)` +
+	`(jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|mär(?:z)?|apr(?:il)?|may|mai|jun[ei]?|jul[yi]?|` +
+	`aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)` +
 	`\.?(?:[-/. ]*(\d{1,2})(?:st|nd|rd|th)?,? *)??[-/., ]+(\d{4}|\d{2})(,?[T ]+\d{1,2}:.*)?$`)
 
 // months maps the beginnings of month names to their numbers.

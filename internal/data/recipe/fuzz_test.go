@@ -14,12 +14,14 @@ import (
 // that goes with both.
 func FuzzRecipe(f *testing.F) {
 	for _, seed := range []string{
-		`{"id":"id","missing":"auto","features":[{"column":"height","fill":8},{"column":"color","categories":["blue","red"],"fill_category":"red"}]}`,
+		`{"id":"id","missing":"auto","features":[{"column":"height","fill":8},
+			{"column":"color","categories":["blue","red"],"fill_category":"red"}]}`,
 		`{"features":[]}`, `{"features":[{"column":""}]}`,
 		`{"missing":"drop","features":[{"column":"petals","categories":["3","3"]}]}`,
 		`{"id":"color","features":[{"column":"height","fill":1e999}]}`,
 		`{"label":"species","features":[{"column":"species"}]}`, `null`,
-		`{"missing":"auto","total_sums":true,"features":[{"column":"height","donors":[1,2],"donor_gaps":[1],"unit":2,"absent":[2.5]},{"column":"color","categories":["blue","other"],"other":"other","donors":[0,1],"unit":1}]}`,
+		`{"missing":"auto","total_sums":true,"features":[{"column":"height","donors":[1,2],"donor_gaps":[1],"unit":2,
+			"absent":[2.5]},{"column":"color","categories":["blue","other"],"other":"other","donors":[0,1],"unit":1}]}`,
 		`{"total_column":"id","features":[{"column":"species","dates":"ymd"},{"column":"color","absent_texts":true}]}`,
 		`{"features":[{"column":"color","categories":["blue"],"other":"green"}]}`,
 	} {

@@ -19,10 +19,11 @@ func TestColumnsOfEarlierRuns(t *testing.T) {
 	for names, want := range map[string]string{
 		"x label distance margin confidence": "x",
 		"x label class distance margin":      "x",
-		"x label distance margin confidence cleave_label cleave_distance cleave_margin cleave_confidence": "x",
-		"x label y cleave_label distance margin":                                                          "x y",
-		"x distance margin":                                                                               "x distance margin",
-		"x label distance":                                                                                "x distance",
+		"x label distance margin confidence " +
+			"cleave_label cleave_distance cleave_margin cleave_confidence": "x",
+		"x label y cleave_label distance margin": "x y",
+		"x distance margin":                      "x distance margin",
+		"x label distance":                       "x distance",
 	} {
 		r, notices, err := Fit(t.Context(), made(t, columns(names)...), Options{})
 		if err != nil {

@@ -30,9 +30,8 @@ func TestLinesAreAppended(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	want :=
-		`{"time":"2027-01-02T03:04:05Z","event":"begin","caller":"alice","role":"submitter","method":"/m","peer":"p","ids":{"job_id":"1"}}` +
-			"\n"
+	want := `{"time":"2027-01-02T03:04:05Z","event":"begin","caller":"alice","role":"submitter",` +
+		`"method":"/m","peer":"p","ids":{"job_id":"1"}}` + "\n"
 	if got, err := os.ReadFile(path); err != nil || string(got) != want+want {
 		t.Errorf("the log is %q, %v", got, err)
 	}

@@ -18,7 +18,8 @@ var secrets = regexp.MustCompile(`cleave_[A-Za-z0-9_-]{20,}` +
 	`|-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*PRIVATE KEY-----)?` +
 	`|(?P<scheme>://)(?:[^\s"'/?]*|[^\s"'/?]*:[^\s"']*)(?P<at>@)` +
 	// A backslash may begin a quote or an & in JSON.
-	`|(?P<parameter>(?:[?&]|\\u0026)(?i:[\w.-]*(?:secret|token|passw|pwd|credential|signature)[\w.-]*|[\w.-]*key)=)[^&\s"'\\]+`)
+	`|(?P<parameter>(?:[?&]|\\u0026)` +
+	`(?i:[\w.-]*(?:secret|token|passw|pwd|credential|signature)[\w.-]*|[\w.-]*key)=)[^&\s"'\\]+`)
 
 const blot = "${scheme}${parameter}[redacted]${at}"
 
