@@ -28,14 +28,7 @@ func command() *cobra.Command {
 	}
 	set := cmd.Flags()
 	set.StringVar(&cfg.Listen, "listen", cfg.Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
-	set.StringVar(&cfg.DataDir, "data-dir", "", "`DIR` for the embedded store and the blobs")
-	set.StringVar(&cfg.Store, "store", cfg.Store, "where to store jobs: embedded, memory or etcd://A:2379,B:2379")
-	set.StringVar(&cfg.Blobs, "blobs", "",
-		"where to store data and results: a directory or a `URL` (default DIR/blobs)")
-	set.StringVar(&cfg.Restore, "restore", "",
-		"`FILE` that cleave backup wrote, to restore into empty stores before serving")
-	set.DurationVar(&cfg.BlobsStall, "blobs-stall", cfg.BlobsStall,
-		"how long a blob transfer may stall before the call fails or is retried")
+	addStoreFlags(set, &cfg)
 	set.Var(&memory, "memory",
 		"memory of this process, such as 4GiB, for jobs (data sets, eigenvectors, graphs), uploads and caches; "+
 			"it takes up to 64 MiB more (default: 80% of the machine's memory)")
