@@ -63,7 +63,7 @@ func (l *PipeListener) Close() error {
 	return nil
 }
 
-// PipeAddr implements net.Listener.
+// Addr implements net.Listener.
 func (l *PipeListener) Addr() net.Addr { return l.addr }
 
 // PipeAddr is the address of a listener that cannot be reached from other processes.

@@ -15,8 +15,9 @@ func availableRoutines() []routines {
 			name: "avx2", blockRows: 8, blockColumns: 6, productRows: 8, productVectors: 6,
 			addColumns: addColumnsAVX2, subtractColumns: subtractColumnsAVX2, moveColumns: moveColumnsAVX2,
 			addProducts: addProductsAVX2, addWideProducts: addWideProductsAVX2, addEntries: addEntriesAVX2,
-			multiplyBlock: multiplyBlockAVX2, transpose: transposeAVX2, gaussian: gaussianAVX2, distances: distancesAVX2,
-			toHalf: toHalfAVX2, fromHalf: fromHalfAVX2,
+			multiplyBlock: multiplyBlockAVX2, transpose: transposeAVX2, gaussian: gaussianAVX2,
+			distances: distancesAVX2,
+			toHalf:    toHalfAVX2, fromHalf: fromHalfAVX2,
 		}.routines())
 	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
@@ -24,8 +25,9 @@ func availableRoutines() []routines {
 			name: "avx512", blockRows: 32, blockColumns: 6, productRows: 16, productVectors: 12,
 			addColumns: addColumnsAVX512, subtractColumns: subtractColumnsAVX512, moveColumns: moveColumnsAVX512,
 			addProducts: addProductsAVX512, addWideProducts: addWideProductsAVX512, addEntries: addEntriesAVX512,
-			multiplyBlock: multiplyBlockAVX512, transpose: transposeAVX512, gaussian: gaussianAVX512, distances: distancesAVX512,
-			toHalf: toHalfAVX512, fromHalf: fromHalfAVX512,
+			multiplyBlock: multiplyBlockAVX512, transpose: transposeAVX512, gaussian: gaussianAVX512,
+			distances: distancesAVX512,
+			toHalf:    toHalfAVX512, fromHalf: fromHalfAVX512,
 		}.routines())
 	}
 	return all
@@ -37,17 +39,20 @@ type assembly struct {
 	blockRows, blockColumns     int // rows and columns of multiplyBlock
 	productRows, productVectors int // rows, and most vectors, of addProducts and addWideProducts
 
-	addColumns, subtractColumns func(dst *float64, values *float32, columns, ahead *[columnsPerPass]int, count, rows int)
-	moveColumns                 func(from, to *float64, values *float32, columns, ahead *[columnsPerPass]int, count, rows int)
-	addProducts                 func(dst *float64, stride int, values *float32, pitch int, wide, x *float64, vectors, columns int, ahead *float32)
-	addWideProducts             func(dst *float64, stride int, wide, x *float64, vectors, columns int)
-	addEntries                  func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, vectors, ahead int)
-	multiplyBlock               func(out *float64, stride int, rows, columns *float64, features int, first bool)
-	transpose                   func(dst *float32, dstStride int, src *float32, srcStride, squares int)
-	gaussian                    func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64)
-	distances                   func(nearest, sums, weights *float64, rows int, square, weight float64)
-	toHalf                      func(dst *uint16, src *float32, count int, scale float32)
-	fromHalf                    func(dst *float32, src *uint16, count int, scale float32)
+	addColumns, subtractColumns func(dst *float64, values *float32, columns, ahead *[columnsPerPass]int,
+		count, rows int)
+	moveColumns func(from, to *float64, values *float32, columns, ahead *[columnsPerPass]int, count, rows int)
+	addProducts func(dst *float64, stride int, values *float32, pitch int, wide, x *float64, vectors, columns int,
+		ahead *float32)
+	addWideProducts func(dst *float64, stride int, wide, x *float64, vectors, columns int)
+	addEntries      func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64,
+		vectors, ahead int)
+	multiplyBlock func(out *float64, stride int, rows, columns *float64, features int, first bool)
+	transpose     func(dst *float32, dstStride int, src *float32, srcStride, squares int)
+	gaussian      func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64)
+	distances     func(nearest, sums, weights *float64, rows int, square, weight float64)
+	toHalf        func(dst *uint16, src *float32, count int, scale float32)
+	fromHalf      func(dst *float32, src *uint16, count int, scale float32)
 }
 
 // check panics unless every column of the pass has at least this many rows and rows is a positive multiple of
@@ -71,19 +76,22 @@ func (a assembly) routines() routines {
 			panic("kernel: rows are not padded")
 		}
 	}
-	sum := func(code func(dst *float64, values *float32, columns, ahead *[columnsPerPass]int, count, rows int)) func(dst []float64, p *pass) {
+	sum := func(code func(dst *float64, values *float32, columns, ahead *[columnsPerPass]int,
+		count, rows int)) func(dst []float64, p *pass) {
 		return func(dst []float64, p *pass) {
 			p.check(len(dst))
 			code(unsafe.SliceData(dst), unsafe.SliceData(p.values), &p.columns, &p.ahead, p.count, len(dst))
 		}
 	}
 	return routines{
-		name: a.name, blockRows: a.blockRows, blockColumns: a.blockColumns, productRows: a.productRows, productVectors: a.productVectors,
+		name: a.name, blockRows: a.blockRows, blockColumns: a.blockColumns, productRows: a.productRows,
+		productVectors:  a.productVectors,
 		addColumns:      sum(a.addColumns),
 		subtractColumns: sum(a.subtractColumns),
 		moveColumns: func(from, to []float64, p *pass) {
 			p.check(len(from))
-			a.moveColumns(unsafe.SliceData(from), unsafe.SliceData(to[:len(from)]), unsafe.SliceData(p.values), &p.columns, &p.ahead, p.count, len(from))
+			a.moveColumns(unsafe.SliceData(from), unsafe.SliceData(to[:len(from)]), unsafe.SliceData(p.values),
+				&p.columns, &p.ahead, p.count, len(from))
 		},
 		// Each block of rows prefetches its share of p.ahead or, if there is nothing ahead, the values that it reads
 		// anyway.
@@ -95,7 +103,8 @@ func (a assembly) routines() routines {
 				ahead = p.ahead[share:]
 			}
 			p.wide = resizedAligned(p.wide, rows*p.columns)
-			a.addProducts(&p.sumsOf(b, row, rows)[0], p.height, &values[0], p.pitch, &p.wide[0], &x[0], a.vectorsOf(b), p.columns, &ahead[0])
+			a.addProducts(&p.sumsOf(b, row, rows)[0], p.height, &values[0], p.pitch, &p.wide[0], &x[0], a.vectorsOf(b),
+				p.columns, &ahead[0])
 		},
 		addWideProducts: func(p *panel, row int, b *bundle) {
 			wide, x := p.wide[:a.productRows*p.columns], p.x(b)
@@ -115,7 +124,8 @@ func (a assembly) routines() routines {
 		},
 		multiplyBlock: func(out []float64, stride int, rows, columns []float64, features int, first bool) {
 			_ = out[(a.blockColumns-1)*stride+a.blockRows-1]
-			a.multiplyBlock(unsafe.SliceData(out), stride, unsafe.SliceData(rows[:features*a.blockRows]), unsafe.SliceData(columns[:features*a.blockColumns]), features, first)
+			a.multiplyBlock(unsafe.SliceData(out), stride, unsafe.SliceData(rows[:features*a.blockRows]),
+				unsafe.SliceData(columns[:features*a.blockColumns]), features, first)
 		},
 		pack: func(dst []float64, lanes int, points *[pointsPerPack][]float32) {
 			// Whole SIMD vectors of features in assembly, the rest in Go.
@@ -135,21 +145,25 @@ func (a assembly) routines() routines {
 		},
 		transpose: func(dst []float32, dstStride int, src []float32, srcStride, squares int) {
 			if uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%lineBytes != 0 || dstStride%rowMultiple != 0 {
-				transposePortable(dst, dstStride, src, srcStride, squares) // the assembly stores whole cache lines, which must be aligned
+				// the assembly stores whole cache lines, which must be aligned
+				transposePortable(dst, dstStride, src, srcStride, squares)
 				return
 			}
-			_, _ = dst[(transposeStep-1)*dstStride+squares*transposeStep-1], src[(squares*transposeStep-1)*srcStride+transposeStep-1]
+			_ = dst[(transposeStep-1)*dstStride+squares*transposeStep-1]
+			_ = src[(squares*transposeStep-1)*srcStride+transposeStep-1]
 			a.transpose(unsafe.SliceData(dst), dstStride, unsafe.SliceData(src), srcStride, squares)
 		},
 		gaussian: func(dst []float32, products, norms []float64, normY, scale, rounder float64) {
 			check(len(dst))
-			a.gaussian(unsafe.SliceData(dst), unsafe.SliceData(products[:len(dst)]), unsafe.SliceData(norms[:len(dst)]), len(dst), normY, scale, rounder)
+			a.gaussian(unsafe.SliceData(dst), unsafe.SliceData(products[:len(dst)]), unsafe.SliceData(norms[:len(dst)]),
+				len(dst), normY, scale, rounder)
 		},
 		distances: func(nearest, sums, weights []float64, square, weight float64) {
 			// Whole SIMD vectors in assembly, the last rows of the last tile in Go.
 			whole := len(nearest) / rowMultiple * rowMultiple
 			if whole > 0 {
-				a.distances(unsafe.SliceData(nearest), unsafe.SliceData(sums[:whole]), unsafe.SliceData(weights[:whole]), whole, square, weight)
+				a.distances(unsafe.SliceData(nearest), unsafe.SliceData(sums[:whole]),
+					unsafe.SliceData(weights[:whole]), whole, square, weight)
 			}
 			distancesPortable(nearest[whole:], sums[whole:], weights[whole:], square, weight)
 		},

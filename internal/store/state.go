@@ -141,9 +141,7 @@ func (t Txn) validate() error {
 			largest = e
 		}
 	}
-	for _, key := range t.Delete {
-		changed = append(changed, key)
-	}
+	changed = append(changed, t.Delete...)
 	slices.Sort(changed)
 	for i, key := range changed {
 		if key == "" {

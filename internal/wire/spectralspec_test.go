@@ -22,7 +22,8 @@ func TestSpectralSpec(t *testing.T) {
 		{`{"constrainedSpectral": {}}`,
 			spec(spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper})},
 		{`{"spectral": {"objective": "OBJECTIVE_RATIO_ASSOCIATION", "affinityDiagonal": "AFFINITY_DIAGONAL_KEEP",
-			"kernel": {"rho": 2}, "eigenvectors": {"tolerance": 0.125, "kmeansRestarts": 3, "kmeansMaxIterations": 4}}}`,
+			"kernel": {"rho": 2},
+			"eigenvectors": {"tolerance": 0.125, "kmeansRestarts": 3, "kmeansMaxIterations": 4}}}`,
 			spec(spectral.Options{
 				Algorithm: spectral.Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation,
 				KeepDiagonal: true, Rho: 2,
@@ -33,9 +34,11 @@ func TestSpectralSpec(t *testing.T) {
 			spec(spectral.Options{Algorithm: spectral.Learning, Function: kernel.Sigmoid, Gamma: &half, Coef0: &half,
 				Eigenvectors: spectral.Eigenvectors{Tolerance: 0.25}})},
 		{`{"constrainedSpectral": {"kernel": {"function": "KERNEL_FUNCTION_POLYNOMIAL", "degree": 3},
-			"beta": {"value": -1}, "discretization": "DISCRETIZATION_SIGN", "transfer": true, "components": "COMPONENT_POLICY_JOIN",
+			"beta": {"value": -1}, "discretization": "DISCRETIZATION_SIGN",
+			"transfer": true, "components": "COMPONENT_POLICY_JOIN",
 			"beliefs": {"inline": {"columns": [{"name": "i", "integers": {"values": [5]}},
-				{"name": "j", "integers": {"values": [1]}}, {"name": "belief", "numbers": {"values": [-0.5]}}]}}, "eigenvectors": {"kmeansRestarts": 2}}}`,
+				{"name": "j", "integers": {"values": [1]}}, {"name": "belief", "numbers": {"values": [-0.5]}}]}},
+			"eigenvectors": {"kmeansRestarts": 2}}}`,
 			spec(spectral.Options{
 				Algorithm: spectral.Constrained, Function: kernel.Polynomial, Degree: 3, BetaRule: spectral.BetaGiven,
 				Beta:           -1,

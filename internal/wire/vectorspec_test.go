@@ -55,11 +55,13 @@ func TestVectorSpecRefusesWhatItCannotSay(t *testing.T) {
 		{"BAD_PROBABILITY", "spec.supervision.seeds",
 			`{"seededKmeans": {}, "supervision": {"seeds": {"inline": {"columns": [
 			{"name": "index", "integers": {"values": [3]}},
-			{"name": "label", "integers": {"values": [1]}}, {"name": "probability", "numbers": {"values": [0]}}]}}}}`},
+			{"name": "label", "integers": {"values": [1]}},
+			{"name": "probability", "numbers": {"values": [0]}}]}}}}`},
 		{"NOT_FINITE", "spec.supervision.seeds",
 			`{"seededKmeans": {}, "supervision": {"seeds": {"inline": {"columns": [
 			{"name": "index", "integers": {"values": [3]}},
-			{"name": "label", "integers": {"values": [1]}}, {"name": "probability", "numbers": {"values": ["NaN"]}}]}}}}`},
+			{"name": "label", "integers": {"values": [1]}},
+			{"name": "probability", "numbers": {"values": ["NaN"]}}]}}}}`},
 		{"OPTION_DOES_NOT_APPLY", "spec.storage", `{"storage": "STORAGE_MODE_FLOAT16", "kmeans": {}}`},
 	})
 }

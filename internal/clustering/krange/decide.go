@@ -221,8 +221,8 @@ func explainStability(h *clustering.KSelection, taken clustering.KScore, part st
 			continue
 		}
 		largerStability = max(largerStability, stabilityOf(s))
-		comparable := taken.Silhouette != nil && sameSpace(s, taken)
-		separated = separated || comparable && separation(s) > float64(clearSilhouette*separation(taken))
+		alike := taken.Silhouette != nil && sameSpace(s, taken)
+		separated = separated || alike && separation(s) > float64(clearSilhouette*separation(taken))
 	}
 	h.Confidence = clustering.Clear
 	if separated || stabilityOf(taken) < clearStability || largerStability > stabilityOf(taken)-clearFall {

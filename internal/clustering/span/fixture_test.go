@@ -64,15 +64,6 @@ func truePairs(rng *rand.Rand, classes []int32, m int) []constraint.Pair {
 	return pairs
 }
 
-// dense is a matrix of gonum with these rows.
-func dense(rows [][]float64) *mat.Dense {
-	m := mat.NewDense(len(rows), len(rows[0]), nil)
-	for i, row := range rows {
-		m.SetRow(i, row)
-	}
-	return m
-}
-
 // symmetrized is (m + m')/2.
 func symmetrized(m mat.Matrix) *mat.SymDense {
 	n, _ := m.Dims()

@@ -55,6 +55,7 @@ const workerPrefix = "workers/"
 
 func workerKey(w fleet.WorkerInfo) string { return workerPrefix + w.Name + "\x00" + w.ID }
 
+// ListWorkers implements ClusterService.
 func (s *Cluster) ListWorkers(ctx context.Context,
 	request *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
 	workers, next, err := records.Page(request, workerPrefix,
@@ -69,6 +70,7 @@ func (s *Cluster) ListWorkers(ctx context.Context,
 	return &cleavev1.ListWorkersResponse{Workers: workers, NextPageToken: next}, err
 }
 
+// DrainWorker implements ClusterService.
 func (s *Cluster) DrainWorker(ctx context.Context,
 	request *cleavev1.DrainWorkerRequest) (*cleavev1.DrainWorkerResponse, error) {
 	if err := fault.Required("worker_id", request.GetWorkerId()); err != nil {
@@ -170,6 +172,7 @@ func (s backupStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// GetLimits implements ClusterService.
 func (s *Cluster) GetLimits(ctx context.Context, _ *cleavev1.GetLimitsRequest) (*cleavev1.GetLimitsResponse, error) {
 	return &cleavev1.GetLimitsResponse{Limits: s.Limits, Usage: s.usageProto(ctx)}, nil
 }

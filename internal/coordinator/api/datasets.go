@@ -38,6 +38,7 @@ type Receiver struct {
 	Now      func() time.Time
 }
 
+// CreateDataset implements DatasetService.
 func (s *Datasets) CreateDataset(
 	stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse],
 ) error {
@@ -78,18 +79,21 @@ func (s *Datasets) CreateDataset(
 	return stream.SendAndClose(&cleavev1.CreateDatasetResponse{Dataset: added})
 }
 
+// GetDataset implements DatasetService.
 func (s *Datasets) GetDataset(ctx context.Context,
 	request *cleavev1.GetDatasetRequest) (*cleavev1.GetDatasetResponse, error) {
 	record, err := s.Datasets.Get(ctx, request.GetDatasetId())
 	return &cleavev1.GetDatasetResponse{Dataset: record.GetDataset()}, err
 }
 
+// ListDatasets implements DatasetService.
 func (s *Datasets) ListDatasets(ctx context.Context,
 	request *cleavev1.ListDatasetsRequest) (*cleavev1.ListDatasetsResponse, error) {
 	listed, next, err := datasets.List(ctx, s.Datasets.Store, request, (*statev1.ContentRecord).GetDataset)
 	return &cleavev1.ListDatasetsResponse{Datasets: listed, NextPageToken: next}, err
 }
 
+// DeleteDataset implements DatasetService.
 func (s *Datasets) DeleteDataset(ctx context.Context,
 	request *cleavev1.DeleteDatasetRequest) (*cleavev1.DeleteDatasetResponse, error) {
 	return &cleavev1.DeleteDatasetResponse{}, s.Datasets.Delete(ctx, request.GetDatasetId())
@@ -104,6 +108,7 @@ type Tables struct {
 	Downloads *queue.DownloadMemory
 }
 
+// CreateTable implements TableService.
 func (s *Tables) CreateTable(
 	stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse],
 ) error {
@@ -138,6 +143,7 @@ func (s *Tables) CreateTable(
 	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: added})
 }
 
+// ImportTable implements TableService.
 func (s *Tables) ImportTable(request *cleavev1.ImportTableRequest,
 	stream grpc.ServerStreamingServer[cleavev1.ImportTableResponse]) error {
 	if err := checkText("request_id", request.GetRequestId()); err != nil {
@@ -149,11 +155,13 @@ func (s *Tables) ImportTable(request *cleavev1.ImportTableRequest,
 	})
 }
 
+// GetTable implements TableService.
 func (s *Tables) GetTable(ctx context.Context, request *cleavev1.GetTableRequest) (*cleavev1.GetTableResponse, error) {
 	record, err := s.Tables.Get(ctx, request.GetTableId())
 	return &cleavev1.GetTableResponse{Table: record.GetTable()}, err
 }
 
+// GetTableRows implements TableService.
 func (s *Tables) GetTableRows(request *cleavev1.GetTableRowsRequest,
 	stream grpc.ServerStreamingServer[cleavev1.GetTableRowsResponse]) error {
 	record, err := s.Tables.Get(stream.Context(), request.GetTableId())
@@ -177,6 +185,7 @@ func (s *Tables) GetTableRows(request *cleavev1.GetTableRowsRequest,
 	return wire.SendTableRows(t, int(request.GetMaxRows()), queue.Paced(held, stream.Send))
 }
 
+// ListTables implements TableService.
 func (s *Tables) ListTables(ctx context.Context,
 	request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {
 	tables, next, err := datasets.List(ctx, s.Tables.Store, request,
@@ -191,6 +200,7 @@ func (s *Tables) ListTables(ctx context.Context,
 	return &cleavev1.ListTablesResponse{Tables: tables, NextPageToken: next}, err
 }
 
+// DeleteTable implements TableService.
 func (s *Tables) DeleteTable(ctx context.Context,
 	request *cleavev1.DeleteTableRequest) (*cleavev1.DeleteTableResponse, error) {
 	return &cleavev1.DeleteTableResponse{}, s.Tables.Delete(ctx, request.GetTableId())

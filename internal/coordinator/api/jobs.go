@@ -43,6 +43,7 @@ type Jobs struct {
 	Now      func() time.Time
 }
 
+// CreateJob implements JobService.
 func (s *Jobs) CreateJob(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {
 	job, err := s.create(ctx, request)
 	if err != nil {
@@ -51,6 +52,7 @@ func (s *Jobs) CreateJob(ctx context.Context, request *cleavev1.CreateJobRequest
 	return &cleavev1.CreateJobResponse{Job: job}, nil
 }
 
+// PlanJob implements JobService.
 func (s *Jobs) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*cleavev1.PlanJobResponse, error) {
 	if request.GetSpec() == nil {
 		return nil, fault.Required("spec", "")
@@ -75,6 +77,7 @@ func (s *Jobs) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*
 	return response, nil
 }
 
+// GetJob implements JobService.
 func (s *Jobs) GetJob(ctx context.Context, request *cleavev1.GetJobRequest) (*cleavev1.GetJobResponse, error) {
 	job, err := s.Manager.Get(ctx, request.GetJobId())
 	if err != nil {
@@ -90,6 +93,7 @@ func (s *Jobs) GetJob(ctx context.Context, request *cleavev1.GetJobRequest) (*cl
 	return &cleavev1.GetJobResponse{Job: job, Spec: spec}, nil
 }
 
+// ListJobs implements JobService.
 func (s *Jobs) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) (*cleavev1.ListJobsResponse, error) {
 	caller := identity.FromContext(ctx)
 	owner := request.GetOwner()

@@ -19,8 +19,8 @@ import (
 //
 //	datasets/<sha256>             ContentRecord
 //	tables/<sha256>               ContentRecord
-//	sources/<sha256>/<owner>      Claim with only the objects that this owner imported the table from; earlier versions
-//	                              kept them in the ContentRecord
+//	sources/<sha256>/<owner>      Claim with only the objects that this owner imported the table from; earlier
+//	                              versions kept them in the ContentRecord
 //	jobs/<id, digits inverted>    JobRecord; the newest comes first
 //	owners/<owner>/<id, digits inverted>  empty: a job of this owner; none of the owner without a name
 //	unfinished/<id>               empty: this job has not ended; the oldest comes first

@@ -116,8 +116,9 @@ func (s *Snapshots) Open(ctx context.Context, identity snapshot.Identity, limit 
 	}
 	slices.SortFunc(r.blobs, records.CompareSnapshots)
 	if fromStart && len(r.blobs) > 0 {
-		s.store.Logger.Warn("the job restarts from the beginning instead of from its snapshot, because it has "+
-			"crashed the coordinator repeatedly", "job", s.job)
+		s.store.Logger.Warn(
+			"the job starts over instead of from its snapshot, because it has crashed the coordinator repeatedly",
+			"job", s.job)
 		return r, nil
 	}
 	return r, r.read(ctx)

@@ -204,7 +204,8 @@ func TestFaults(t *testing.T) {
 
 func TestJSONNames(t *testing.T) {
 	text, err := json.Marshal(Scores{1, 2, 3, 4, 5, 6, 7})
-	const want = `{"nmi":1,"mutualInformation":2,"ari":3,` + `"pairwisePrecision":4,"pairwiseRecall":5,"pairwiseF":6,"purity":7}`
+	const want = `{"nmi":1,"mutualInformation":2,"ari":3,` +
+		`"pairwisePrecision":4,"pairwiseRecall":5,"pairwiseF":6,"purity":7}`
 	if err != nil || string(text) != want {
 		t.Errorf("got %s, %v", text, err)
 	}

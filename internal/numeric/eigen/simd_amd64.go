@@ -45,7 +45,8 @@ func dotBlock(sums *[groupColumns * groupColumns * lanes]float64, x, y *[groupCo
 		dotBlockByColumns(sums, x, y)
 		return
 	}
-	a, b := starts(x), starts(y)
+	a := starts(x)
+	b := starts(y)
 	dotBlockAVX512(&sums[0], &a[0], &b[0], len(x[0]))
 }
 
@@ -54,7 +55,8 @@ func mixBlock(y, x *[groupColumns][]float64, factors *[groupColumns * groupColum
 		mixBlockByColumns(y, x, factors)
 		return
 	}
-	a, b := starts(y), starts(x)
+	a := starts(y)
+	b := starts(x)
 	mixBlockAVX512(&a[0], &b[0], &factors[0], len(y[0]))
 }
 

@@ -26,14 +26,16 @@ func simdRoutines(name string, queriesPerCall int,
 ) routines {
 	return routines{
 		name: name,
-		distances: func(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64, limits *[batchQueries]float64, first bool) {
+		distances: func(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64,
+			limits *[batchQueries]float64, first bool) {
 			features := len(queries) / batchQueries
 			if features == 0 {
 				panic("neighbor: no features to compare")
 			}
 			rows = rows[:features*groupRows]
 			for q := 0; q < batchQueries; q += queriesPerCall {
-				distances(&sums[q*groupRows], &hits[q], unsafe.SliceData(rows), &queries[q], &limits[q], features, first)
+				distances(&sums[q*groupRows], &hits[q], unsafe.SliceData(rows), &queries[q], &limits[q],
+					features, first)
 			}
 		},
 		gaps: func(sums *[blockBatches]float64, batches *boxes, from box) {
@@ -41,7 +43,8 @@ func simdRoutines(name string, queriesPerCall int,
 			if features == 0 {
 				panic("neighbor: no features to compare")
 			}
-			low, high := batches.low[:features*blockBatches], batches.high[:features*blockBatches]
+			low := batches.low[:features*blockBatches]
+			high := batches.high[:features*blockBatches]
 			gaps(&sums[0], &low[0], &high[0], &from.low[0], &from.high[:features][0], features)
 		},
 	}

@@ -10,10 +10,12 @@ import (
 func availableRoutines() []routines {
 	all := []routines{portable()}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
-		all = append(all, simdRoutines("avx2", 8, 16, scoreBlockAVX2, extremesAVX2, distancesAVX2, distanceBlockAVX2, scoreSparse8AVX2, scoreSparse32AVX2))
+		all = append(all, simdRoutines("avx2", 8, 16, scoreBlockAVX2, extremesAVX2, distancesAVX2, distanceBlockAVX2,
+			scoreSparse8AVX2, scoreSparse32AVX2))
 	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
-		all = append(all, simdRoutines("avx512", 32, 32, scoreBlockAVX512, extremesAVX512, distancesAVX512, distanceBlockAVX512, scoreSparse8AVX512, scoreSparse32AVX512))
+		all = append(all, simdRoutines("avx512", 32, 32, scoreBlockAVX512, extremesAVX512, distancesAVX512,
+			distanceBlockAVX512, scoreSparse8AVX512, scoreSparse32AVX512))
 	}
 	return all
 }
@@ -37,7 +39,8 @@ func simdRoutines(name string, scoreRows, otherRows int,
 			if features == 0 {
 				panic("vector: no features to score")
 			}
-			scores, rows = scores[:blockClusters*groupRows], rows[:features*groupRows]
+			scores = scores[:blockClusters*groupRows]
+			rows = rows[:features*groupRows]
 			if bias != nil {
 				bias = bias[:blockClusters]
 			}
@@ -67,7 +70,8 @@ func simdRoutines(name string, scoreRows, otherRows int,
 			}
 		},
 		distanceBlock: func(distances, rows []float64, at *[distanceClusters]int, centroids, weights []float64) {
-			distances, rows = distances[:distanceClusters*groupRows], rows[:len(weights)*groupRows]
+			distances = distances[:distanceClusters*groupRows]
+			rows = rows[:len(weights)*groupRows]
 			var centers [distanceClusters][]float64
 			for c, place := range at {
 				centers[c] = centroids[place:][:len(weights)]
@@ -75,7 +79,8 @@ func simdRoutines(name string, scoreRows, otherRows int,
 			for from := 0; from < len(weights); from += featuresPerCall {
 				features := min(featuresPerCall, len(weights)-from)
 				for r := 0; r < groupRows; r += scoreRows {
-					distanceBlock(&distances[r], &rows[from*groupRows+r], &centers[0][from], &centers[1][from], &centers[2][from], &centers[3][from], &weights[from], features)
+					distanceBlock(&distances[r], &rows[from*groupRows+r], &centers[0][from], &centers[1][from],
+						&centers[2][from], &centers[3][from], &weights[from], features)
 				}
 			}
 		},

@@ -84,7 +84,7 @@ func Within(offset int64) int { return int(offset % wire.PieceBytes) }
 // checked by its hash; what has just arrived was.
 func (s *Share) awaitPiece(ctx context.Context, piece int, check bool) ([]byte, error) {
 	for {
-		data, has, err, changed := s.look(piece)
+		data, has, changed, err := s.look(piece)
 		if data != nil {
 			return data, nil
 		}
@@ -107,7 +107,7 @@ func (s *Share) awaitPiece(ctx context.Context, piece int, check bool) ([]byte, 
 }
 
 // look returns a piece that is in memory, or whether it has arrived, and otherwise asks for it.
-func (s *Share) look(piece int) (data []byte, has bool, err error, changed <-chan struct{}) {
+func (s *Share) look(piece int) (data []byte, has bool, changed <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if data = s.memory[piece]; data != nil {
@@ -122,7 +122,7 @@ func (s *Share) look(piece int) (data []byte, has bool, err error, changed <-cha
 		s.awaited = piece
 		s.wantLocked(piece, piece+1)
 	}
-	return nil, false, s.err, s.changed.Wait()
+	return nil, false, s.changed.Wait(), s.err
 }
 
 // fromCache returns a piece that is still in memory, or reads it from the cache.
@@ -204,7 +204,7 @@ func (s *Share) awaitKept(ctx context.Context, piece int, every time.Duration, w
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		has, err, changed := s.keptOrChanged(piece)
+		has, changed, err := s.keptOrChanged(piece)
 		if has || err != nil {
 			return err
 		}
@@ -220,11 +220,12 @@ func (s *Share) awaitKept(ctx context.Context, piece int, every time.Duration, w
 	}
 }
 
-func (s *Share) keptOrChanged(piece int) (has bool, err error, changed <-chan struct{}) {
+// keptOrChanged reports whether a piece is in the cache, or what to wait for.
+func (s *Share) keptOrChanged(piece int) (has bool, changed <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if piece >= s.pieces || !s.passesOnLocked() {
-		return false, errNotCached, nil
+		return false, nil, errNotCached
 	}
-	return s.has[piece], nil, s.changed.Wait()
+	return s.has[piece], s.changed.Wait(), nil
 }
