@@ -172,7 +172,8 @@ func TestADataSetIsPassedOn(t *testing.T) {
 	again.source()
 	for _, s := range []*stream{a, b, again} {
 		s.cancel()
-		if err := <-s.ended; err != nil {
+		// Which of the two it notices first, the end of the context or that of the stream, is a matter of chance.
+		if err := <-s.ended; err != nil && status.Code(err) != codes.Aborted {
 			t.Error(err)
 		}
 	}
