@@ -76,7 +76,7 @@ type Dependencies struct {
 	Now     func() time.Time
 }
 
-// New returns a Manager of the unfinished jobs, of which there are none yet. Once the coordinator leads, the caller
+// New returns a Manager without unfinished jobs. Once the coordinator leads, the caller
 // must call Begin, and then ResumeAll until it succeeds, before it calls anything else that changes a job.
 func New(unfinished *UnfinishedJobs, d Dependencies) *Manager {
 	m := &Manager{Dependencies: d, UnfinishedJobs: unfinished}

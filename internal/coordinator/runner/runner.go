@@ -1,5 +1,5 @@
 // Package runner makes one attempt at a job. problem.go and input.go turn the stored spec and data into a problem. A
-// Runner, of which there is one for each kind of algorithm, knows what the problem needs, places it on the workers, and
+// Runner, one for each kind of algorithm, knows what the problem needs, places it on the workers, and
 // returns its result. checkpoint.go stores and loads the snapshots from which another attempt resumes. Package runner
 // knows nothing of queues, job records or clients.
 package runner
