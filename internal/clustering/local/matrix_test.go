@@ -165,7 +165,8 @@ func everyFieldHasARule(t *testing.T, part reflect.Type) {
 		case field.Type.Kind() == reflect.Struct:
 			everyFieldHasARule(t, field.Type)
 		default:
-			t.Errorf("the field %s of %s has no rule: say in fieldRules what holds for every algorithm", field.Name, part)
+			t.Errorf("the field %s of %s has no rule: say in fieldRules what holds for every algorithm",
+				field.Name, part)
 		}
 	}
 }
