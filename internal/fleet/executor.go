@@ -15,8 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Executor runs the operations of a kernel-family job on all workers. It implements kernelkmeans.Executor. The caller
-// must call Release.
+// Executor runs the operations of a kernel-family job on all workers. It implements kernelkmeans.Executor and its
+// Matrix. The caller must call Release.
 type Executor struct {
 	*execution
 	spec        kernel.MatrixSpec
@@ -35,6 +35,9 @@ type packedOperands struct {
 }
 
 var _ kernelkmeans.Executor = (*Executor)(nil)
+
+// Matrix implements kernelkmeans.Executor.
+func (e *Executor) Matrix() kernelkmeans.Matrix { return e }
 
 // NewExecutor places the tiles of a job's matrix on workers and builds them. While there is no worker it waits, until
 // ctx ends.
@@ -86,20 +89,20 @@ func (e *Executor) ensureOperands(ctx context.Context, g *group) error {
 	return err
 }
 
-// Degrees implements kernelkmeans.Executor.
+// Degrees implements kernelkmeans.Matrix.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}})
 	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: check.FiniteNonNegative,
 		request: ask})
 }
 
-// Maxima implements kernelkmeans.Executor.
+// Maxima implements kernelkmeans.Matrix.
 func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}})
 	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: check.FiniteNonNegative, request: ask})
 }
 
-// SetOperands implements kernelkmeans.Executor. Operands are numbered, so that a worker that gets them twice keeps its
+// SetOperands implements kernelkmeans.Matrix. Operands are numbered, so that a worker that gets them twice keeps its
 // sums.
 func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	sparse := a.Sparse
@@ -141,13 +144,13 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	return e.perform(ctx, &operation{name: "set operands"})
 }
 
-// Diagonal implements kernelkmeans.Executor.
+// Diagonal implements kernelkmeans.Matrix.
 func (e *Executor) Diagonal(ctx context.Context) ([]float64, error) {
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Diagonal{Diagonal: &workerv1.Diagonal{}}})
 	return e.perRow(ctx, &operation{name: "diagonal", request: ask})
 }
 
-// ColumnSums implements kernelkmeans.Executor.
+// ColumnSums implements kernelkmeans.Matrix.
 func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
 	ends := make([]int32, len(lists))
 	end := 0
@@ -165,7 +168,7 @@ func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64
 	return e.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: ask})
 }
 
-// Multiply implements kernelkmeans.Executor.
+// Multiply implements kernelkmeans.Matrix.
 func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	for v := range x {
 		if len(x[v]) != e.spec.Rows {
@@ -259,9 +262,24 @@ func (p *packedOperands) free() {
 	}
 }
 
-// Gains implements kernelkmeans.Executor. Workers return only as many values as are needed.
-func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats, needed int) ([][]float64, error) {
-	needed = max(1, needed)
+// Measure implements kernelkmeans.Executor.
+func (e *Executor) Measure(ctx context.Context, what kernelkmeans.Measurement,
+	queries kernelkmeans.Queries) ([][]float64, error) {
+	switch what {
+	case kernelkmeans.Fits:
+		return e.fits(ctx, queries.Stats())
+	case kernelkmeans.Blocks:
+		return e.blocks(ctx, queries.Blocks())
+	}
+	needed := 1
+	for _, q := range queries {
+		needed = max(needed, q.Most)
+	}
+	return e.gains(ctx, queries.Stats(), needed)
+}
+
+// gains asks workers for no more values than are needed.
+func (e *Executor) gains(ctx context.Context, stats []kernel.ClusterStats, needed int) ([][]float64, error) {
 	values := make([][]float64, len(stats))
 	for at := range values {
 		values[at] = slices.Repeat([]float64{math.Inf(-1)}, e.rows)
@@ -286,8 +304,7 @@ func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats, neede
 	return values, e.atStep(ctx, op)
 }
 
-// Fits implements kernelkmeans.Executor.
-func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
+func (e *Executor) fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Fits{
 		Fits: &workerv1.Fits{Step: e.step, Stats: wire.StatsToProto(stats)},
 	}})
@@ -295,8 +312,8 @@ func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]f
 	return values, e.atStep(ctx, op)
 }
 
-// Blocks implements kernelkmeans.Executor. Workers return each pair of points once.
-func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error) {
+// blocks asks for each pair of points once.
+func (e *Executor) blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error) {
 	values := make([][]float64, len(blocks))
 	for at, b := range blocks {
 		if len(b.Points) > e.need.Block {

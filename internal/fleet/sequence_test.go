@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -274,7 +275,11 @@ func (s *sequence) gains() {
 		s.Fatalf("gains: %v", err)
 	}
 	needed := 1 + s.random.IntN(s.local.spec.Rows+10)
-	got, err := s.remote.Gains(s.ctx, stats, needed)
+	queries := make(kernelkmeans.Queries, len(stats))
+	for at := range queries {
+		queries[at] = kernelkmeans.Query{ClusterStats: stats[at], Most: needed}
+	}
+	got, err := s.remote.Measure(s.ctx, kernelkmeans.Gains, queries)
 	s.wantSame("gains", len(got), len(want), err)
 	for at := range got {
 		s.checkLargest(got[at], want[at], needed)
@@ -282,7 +287,7 @@ func (s *sequence) gains() {
 	if want, err = s.local.shard.Fits(s.ctx, s.local.tiles, s.local.step, stats); err != nil {
 		s.Fatalf("fits: %v", err)
 	}
-	got, err = s.remote.Fits(s.ctx, stats)
+	got, err = s.remote.Measure(s.ctx, kernelkmeans.Fits, queries)
 	s.wantSame("fits", got, want, err)
 }
 
@@ -305,9 +310,9 @@ func (s *sequence) checkLargest(got, want []float64, needed int) {
 // blocks asks for random points of a random subset of the lanes.
 func (s *sequence) blocks() {
 	s.Helper()
-	var blocks []kernel.Block
+	var queries kernelkmeans.Queries
 	for lane := range s.lanes {
-		block := kernel.Block{Lane: lane}
+		block := kernelkmeans.Query{ClusterStats: kernel.ClusterStats{Lane: lane}}
 		share := min(1, maxBlock/float64(s.local.spec.Rows)) * s.random.Float64()
 		for i := range int32(s.local.spec.Rows) {
 			if s.random.Float64() < share && len(block.Points) < maxBlock {
@@ -315,14 +320,14 @@ func (s *sequence) blocks() {
 			}
 		}
 		if s.random.IntN(3) > 0 {
-			blocks = append(blocks, block)
+			queries = append(queries, block)
 		}
 	}
-	want, err := s.local.shard.Blocks(s.ctx, s.local.tiles, s.local.step, blocks)
+	want, err := s.local.shard.Blocks(s.ctx, s.local.tiles, s.local.step, queries.Blocks())
 	if err != nil {
 		s.Fatalf("blocks: %v", err)
 	}
-	got, err := s.remote.Blocks(s.ctx, blocks)
+	got, err := s.remote.Measure(s.ctx, kernelkmeans.Blocks, queries)
 	s.wantSame("blocks", got, want, err)
 }
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
@@ -135,12 +136,18 @@ var matrixCommands = map[string]struct {
 	"farthest": {func(c *workerv1.Command) bool { return c.GetMatrixFarthest() != nil },
 		func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Farthest(ctx, liarStats()) }},
 	"gains": {func(c *workerv1.Command) bool { return c.GetGains() != nil },
-		func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Gains(ctx, liarStats(), 1000) }},
+		func(ctx context.Context, e *fleet.Executor) (any, error) {
+			return e.Measure(ctx, kernelkmeans.Gains, kernelkmeans.Queries{{ClusterStats: liarStats()[0], Most: 1000}})
+		}},
 	"fits": {func(c *workerv1.Command) bool { return c.GetFits() != nil },
-		func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Fits(ctx, liarStats()) }},
+		func(ctx context.Context, e *fleet.Executor) (any, error) {
+			return e.Measure(ctx, kernelkmeans.Fits, kernelkmeans.Queries{{ClusterStats: liarStats()[0]}})
+		}},
 	"blocks": {func(c *workerv1.Command) bool { return c.GetBlocks() != nil },
 		func(ctx context.Context, e *fleet.Executor) (any, error) {
-			return e.Blocks(ctx, []kernel.Block{{Points: []int32{1, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200}}})
+			return e.Measure(ctx, kernelkmeans.Blocks, kernelkmeans.Queries{
+				{Points: []int32{1, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200}},
+			})
 		}},
 }
 

@@ -47,16 +47,24 @@ func (c *columnCounter) Update(ctx context.Context, moves []labeling.Move) ([]ke
 	return c.Executor.Update(ctx, moves)
 }
 
-func (c *columnCounter) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
+func (c *columnCounter) Matrix() kernelkmeans.Matrix { return countedMatrix{c.Executor.Matrix(), c} }
+
+// countedMatrix is the matrix of a columnCounter.
+type countedMatrix struct {
+	kernelkmeans.Matrix
+	*columnCounter
+}
+
+func (c countedMatrix) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
 	for _, columns := range lists {
 		c.columns += len(columns)
 	}
-	return c.Executor.ColumnSums(ctx, lists)
+	return c.Matrix.ColumnSums(ctx, lists)
 }
 
-func (c *columnCounter) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
+func (c countedMatrix) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	c.columns += c.n
-	return c.Executor.Multiply(ctx, x)
+	return c.Matrix.Multiply(ctx, x)
 }
 
 // convergenceRuns are whole runs on one set, ours and NumPy's.

@@ -91,7 +91,7 @@ func (b *benchmark) iterate(ctx context.Context, x kernelkmeans.Executor, n int,
 		stats.Weight[labels[i]]++
 		stats.Count[labels[i]]++
 	}
-	if err := x.SetOperands(ctx, kernel.Operands{K: k, Weights: weights,
+	if err := x.Matrix().SetOperands(ctx, kernel.Operands{K: k, Weights: weights,
 		Sparse: &kernel.Sparse{RowStart: make([]int64, n+1)}}); err != nil {
 		return err
 	}

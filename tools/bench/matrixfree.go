@@ -89,7 +89,7 @@ func (b *benchmark) matrixFreeRun(ctx context.Context, points *dataset.Points, s
 	if err != nil {
 		return nil, err
 	}
-	counted.Executor = shardExecutor{s}
+	counted.Executor = kernelkmeans.OnShard(s.shard, s.n)
 	result, err := kernelkmeans.Run(ctx, problem, counted, clustering.NopObserver{})
 	counted.Executor = nil
 	return result, err

@@ -67,7 +67,7 @@ func NewMatrix(ctx context.Context, data dataset.Dataset, threads int) (embeddin
 		return nil, err
 	}
 	_, err = kernelkmeans.NewSetup(ctx, p, x, clustering.NopObserver{})
-	return x, err
+	return x.Matrix(), err
 }
 
 // Options holds the options of the algorithm. Zero values mean the defaults.

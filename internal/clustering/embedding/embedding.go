@@ -65,7 +65,7 @@ type scaledMatrix struct {
 	factors []float64
 }
 
-// Multiplier is a matrix that can be multiplied with vectors. Every kernelkmeans.Executor is one.
+// Multiplier is a matrix that can be multiplied with vectors. Every kernelkmeans.Matrix is one.
 type Multiplier interface {
 	Multiply(ctx context.Context, x [][]float64) ([][]float64, error)
 }

@@ -175,7 +175,7 @@ func TestTheUnitOfWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	degrees, err := x.Degrees(ctx)
+	degrees, err := x.Matrix().Degrees(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func (s *Setup) AddEdges(ctx context.Context, edges []dataset.Edge) error {
 	if err != nil {
 		return err
 	}
-	return s.x.SetOperands(ctx, kernel.Operands{K: s.p.spec.K, Weights: s.rowWeights(), Sparse: sparse})
+	return s.x.Matrix().SetOperands(ctx, kernel.Operands{K: s.p.spec.K, Weights: s.rowWeights(), Sparse: sparse})
 }
 
 // Graph returns the graph that is clustered, or nil if the data is not one.

@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// local is an Executor within one process: a shard that holds every tile.
+// local is an Executor and its Matrix within one process: a shard that holds every tile.
 type local struct {
 	shard *kernel.Shard
 	tiles []int
@@ -31,9 +31,16 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 	if err != nil {
 		return nil, err
 	}
-	l := &local{shard: kernel.NewShard(source, threads), tiles: partition.AllTiles(p.n)}
-	return l, l.shard.Build(ctx, l.tiles, true)
+	shard := kernel.NewShard(source, threads)
+	return OnShard(shard, p.n), shard.Build(ctx, partition.AllTiles(p.n), true)
 }
+
+// OnShard returns an executor on a shard that holds all tiles of n rows.
+func OnShard(shard *kernel.Shard, n int) Executor {
+	return &local{shard: shard, tiles: partition.AllTiles(n)}
+}
+
+func (l *local) Matrix() Matrix { return l }
 
 func (l *local) Degrees(ctx context.Context) ([]float64, error) { return l.shard.Degrees(ctx, l.tiles) }
 
@@ -70,16 +77,14 @@ func (l *local) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]la
 	return l.shard.Farthest(ctx, l.tiles, l.step, stats)
 }
 
-func (l *local) Gains(ctx context.Context, stats []kernel.ClusterStats, _ int) ([][]float64, error) {
-	return l.shard.Gains(ctx, l.tiles, l.step, stats)
-}
-
-func (l *local) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
-	return l.shard.Fits(ctx, l.tiles, l.step, stats)
-}
-
-func (l *local) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error) {
-	return l.shard.Blocks(ctx, l.tiles, l.step, blocks)
+func (l *local) Measure(ctx context.Context, what Measurement, queries Queries) ([][]float64, error) {
+	switch what {
+	case Fits:
+		return l.shard.Fits(ctx, l.tiles, l.step, queries.Stats())
+	case Blocks:
+		return l.shard.Blocks(ctx, l.tiles, l.step, queries.Blocks())
+	}
+	return l.shard.Gains(ctx, l.tiles, l.step, queries.Stats())
 }
 
 func (l *local) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {

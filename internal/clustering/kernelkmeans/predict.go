@@ -103,7 +103,7 @@ func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	if f.weights == nil {
 		f.weights = clustering.Ones(rows)
 	}
-	err := x.SetOperands(ctx, kernel.Operands{K: p.old.spec.K, Weights: f.weights,
+	err := x.Matrix().SetOperands(ctx, kernel.Operands{K: p.old.spec.K, Weights: f.weights,
 		Sparse: &kernel.Sparse{RowStart: make([]int64, rows+1)}})
 	if err != nil {
 		return nil, err

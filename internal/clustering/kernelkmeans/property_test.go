@@ -112,7 +112,7 @@ func leastEigenvalue(t *testing.T, x Executor, a []float64) float64 {
 	t.Helper()
 	m := mat.NewSymDense(len(a), nil)
 	for j := range a {
-		columns, err := x.ColumnSums(context.Background(), [][]int32{{int32(j)}})
+		columns, err := x.Matrix().ColumnSums(context.Background(), [][]int32{{int32(j)}})
 		if err != nil {
 			t.Fatal(err)
 		}

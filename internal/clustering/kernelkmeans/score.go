@@ -42,7 +42,7 @@ func (s *Setup) score(ctx context.Context, result *clustering.Result) error {
 	}
 	stats := s.statsOf(s.newAssignment(labels, self[lane*k:(lane+1)*k]), 0)
 	stats.Lane = lane
-	fits, err := s.x.Fits(ctx, []kernel.ClusterStats{stats})
+	fits, err := s.x.Measure(ctx, Fits, Queries{{ClusterStats: stats}})
 	if err != nil {
 		return err
 	}

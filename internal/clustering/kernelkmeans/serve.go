@@ -12,30 +12,28 @@ import (
 // Serve implements clustering.Server.
 func (s *Setup) Serve(ctx context.Context, requests clustering.Requests) error {
 	asked := make([]*request, len(requests))
-	stats := make([]kernel.ClusterStats, len(requests))
-	blocks := make([]kernel.Block, len(requests))
+	queries := make(Queries, len(requests))
 	lists := make([][]int32, len(requests))
 	for i, r := range requests {
 		a := r.(*request)
 		asked[i] = a
-		stats[i] = a.stats
-		blocks[i] = kernel.Block{Lane: a.Lane, Points: a.columns}
+		queries[i] = Query{ClusterStats: a.stats, Points: a.columns, Most: s.p.Candidates()}
+		queries[i].Lane = a.Lane
 		lists[i] = a.columns
-		stats[i].Lane = a.Lane
 	}
 	switch asked[0].Kind {
 	case askAssign:
-		moves, err := s.x.Assign(ctx, stats)
+		moves, err := s.x.Assign(ctx, queries.Stats())
 		requests.SetMoves(s.shape(), moves)
 		return err
 	case askFarthest:
-		return requests.SetFarthest(s.x.Farthest(ctx, stats))
+		return requests.SetFarthest(s.x.Farthest(ctx, queries.Stats()))
 	case askGains:
-		return requests.SetValues(s.x.Gains(ctx, stats, s.p.Candidates()))
+		return requests.SetValues(s.x.Measure(ctx, Gains, queries))
 	case askBlock:
-		return requests.SetValues(s.x.Blocks(ctx, blocks))
+		return requests.SetValues(s.x.Measure(ctx, Blocks, queries))
 	case askColumnSum:
-		return requests.SetValues(s.x.ColumnSums(ctx, lists))
+		return requests.SetValues(s.x.Matrix().ColumnSums(ctx, lists))
 	}
 	self, err := s.sweep(ctx, requests)
 	if err != nil {

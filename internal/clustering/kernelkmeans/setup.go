@@ -50,7 +50,7 @@ func NewSetup(ctx context.Context, p *Problem, x Executor, o clustering.Observer
 	}
 	var sparseDiagonal []float64
 	if p.isCut() {
-		degrees, err := x.Degrees(ctx)
+		degrees, err := x.Matrix().Degrees(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -71,11 +71,11 @@ func NewSetup(ctx context.Context, p *Problem, x Executor, o clustering.Observer
 	if err != nil {
 		return nil, err
 	}
-	if err := x.SetOperands(ctx, kernel.Operands{K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(),
+	if err := x.Matrix().SetOperands(ctx, kernel.Operands{K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(),
 		Sparse: sparse}); err != nil {
 		return nil, err
 	}
-	if f.diagonal, err = x.Diagonal(ctx); err != nil {
+	if f.diagonal, err = x.Matrix().Diagonal(ctx); err != nil {
 		return nil, err
 	}
 	f.diagonalTerm = partition.SumByTile(p.n, f.diagonalShare)
@@ -197,7 +197,7 @@ func (s *Setup) autoShift(ctx context.Context) (float64, error) {
 		for i := range v {
 			scaled[i] = v[i] / roots[i]
 		}
-		products, err := s.x.Multiply(ctx, [][]float64{scaled})
+		products, err := s.x.Matrix().Multiply(ctx, [][]float64{scaled})
 		if err != nil {
 			return nil, err
 		}

@@ -227,7 +227,7 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 		return clustering.Unassigned(m.p.n), nil
 	}
 	options := embedding.NewReporter(m.o).SolverOptions(startTolerance)
-	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Setup.x, factors)), k,
+	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Setup.x.Matrix(), factors)), k,
 		m.p.Random(clustering.StreamEigen), options)
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (s *Setup) leastMerge(ctx context.Context, labels []int32) (float64, error)
 	between := make([]float64, k)
 	self := make([]float64, k)
 	for from := 0; from < k; from += kernel.MaxLanes {
-		sums, err := s.x.ColumnSums(ctx, members[from:min(k, from+kernel.MaxLanes)])
+		sums, err := s.x.Matrix().ColumnSums(ctx, members[from:min(k, from+kernel.MaxLanes)])
 		if err != nil {
 			return 0, err
 		}

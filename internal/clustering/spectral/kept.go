@@ -23,7 +23,7 @@ func (m *method) rows() int { return m.kept.Size(m.n) }
 
 // affinity returns D^-1/2 M D^-1/2 of the included vertices.
 func (m *method) affinity() eigen.Operator {
-	return m.kept.Restrict(embedding.NewScaled(m.x, m.roots))
+	return m.kept.Restrict(embedding.NewScaled(m.x.Matrix(), m.roots))
 }
 
 // clusterLargest clusters the rows of the k leading eigenvectors of a matrix on the included vertices. If those are

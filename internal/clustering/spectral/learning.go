@@ -14,7 +14,7 @@ import (
 //
 //	N = (A + d_max I - D) / d_max
 func (m *method) learning(ctx context.Context, result *clustering.Result) error {
-	maxima, err := m.x.Maxima(ctx)
+	maxima, err := m.x.Matrix().Maxima(ctx)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (l learned) Rows() int { return l.n }
 
 // Multiply implements eigen.Operator: N x = (A x / largest + corrections x + (dMax - D) x) / dMax.
 func (l learned) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
-	products, err := l.x.Multiply(ctx, columns)
+	products, err := l.x.Matrix().Multiply(ctx, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (m *method) affinities(ctx context.Context, pairs [][2]int32) ([]float64, e
 		for i, column := range some {
 			lists[i] = []int32{column}
 		}
-		sums, err := m.x.ColumnSums(ctx, lists)
+		sums, err := m.x.Matrix().ColumnSums(ctx, lists)
 		if err != nil {
 			return nil, err
 		}

@@ -129,7 +129,7 @@ func (m *method) FillResult(result *clustering.Result) {
 func (m *method) loadDegrees(ctx context.Context) (err error) {
 	m.degrees = m.setup.Weights()
 	if m.Objective != kernelkmeans.ObjectiveNormalizedCut {
-		if m.degrees, err = m.x.Degrees(ctx); err != nil {
+		if m.degrees, err = m.x.Matrix().Degrees(ctx); err != nil {
 			return err
 		}
 	}

@@ -12,15 +12,22 @@ import (
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
-// counted counts the products of an executor.
+// counted counts the products of an executor's matrix.
 type counted struct {
 	kernelkmeans.Executor
 	products int
 }
 
-func (c *counted) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
+func (c *counted) Matrix() kernelkmeans.Matrix { return countedMatrix{c.Executor.Matrix(), c} }
+
+type countedMatrix struct {
+	kernelkmeans.Matrix
+	*counted
+}
+
+func (c countedMatrix) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	c.products += len(x)
-	return c.Executor.Multiply(ctx, x)
+	return c.Matrix.Multiply(ctx, x)
 }
 
 // solveCounted runs a problem, with eigenvectors of others if shared is not nil.
