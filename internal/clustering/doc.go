@@ -39,7 +39,7 @@
 //     product that is added is rounded first: float64(a*b), since some processors would fuse the two.
 //   - Of equal candidates the one with the lowest number wins.
 //   - The labels of an executor change only by its Load, Update and Step. A Setup knows them and computes moves from
-//     them. A Step that fails leaves the labels of the last Report.
+//     them. A Stepper whose Step fails keeps the labels of its last Report.
 //   - Random numbers come from a stream (Spec.Source). A restart draws only from its own, and saves its state.
 //   - What a Stepper returns as its Value is minimized, and NaN loses.
 //

@@ -118,14 +118,6 @@ func (w Workload) eigenPasses() float64 {
 	return float64(w.AssumedProducts() / block * readings)
 }
 
-// Rates of products and of the search, like those in plan.go.
-const (
-	productEntry = 0.2 // a stored entry times one vector
-	productEdge  = 2.0 // an entry of a graph times one vector
-	searchValue  = 0.5 // a value of a column in an inner product or sum of the search, on the coordinator
-	moveByte     = 1.0 // a byte of vectors or products, sent between the coordinator and a worker
-)
-
 // searchWork returns the coordinator's time in nanoseconds. Every new column is made orthogonal to the basis, twice,
 // and multiplied by it, and the wanted vectors are combined from the basis; vectors are sent; and k-means clusters
 // the eigenvectors.

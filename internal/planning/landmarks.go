@@ -16,13 +16,6 @@ type Features struct {
 	Landmarks int
 }
 
-// Rates of features, like those in plan.go.
-const (
-	featureValue = 0.08 // a kernel value times a value of the projection
-	eigenValue   = 2.5  // a value of the landmarks' matrix, for each landmark, on the coordinator
-	exactEntry   = 30   // an entry of the matrix of all points, in the run that landmarks are compared with
-)
-
 // featureWork returns the time of one thread for the features of some rows, in nanoseconds.
 func (v *Vectors) featureWork(rows float64) float64 {
 	if v.Features == nil {

@@ -127,16 +127,6 @@ func (n *Neighbors) coordinatorBytes() int64 {
 	return gcFactor * (neighborBytes*int64(n.Rows)*int64(n.Count) + edgeBytes*n.Edges())
 }
 
-// Rates of the search, like those in plan.go.
-const (
-	comparePair    = 1.5  // two rows that are compared
-	compareValue   = 0.08 // a value of each
-	placeRow       = 1500 // a row, to find its position in the tree
-	cosineProduct  = 2.0  // two entries in the same column
-	cosinePair     = 0.5  // two rows of sparse points
-	kernelDistance = 1.5  // an entry of a given kernel matrix
-)
-
 // work returns the time of one thread for all rows, in nanoseconds.
 func (n *Neighbors) work() float64 {
 	rows, columns := float64(n.Rows), float64(n.Columns)

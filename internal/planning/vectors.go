@@ -179,13 +179,6 @@ func (w vectorJob) explain(plan *Plan, offer string) string {
 		what, text.Bytes(plan.EntryBytes), data, text.Bytes(w.DatasetBytes), offer)
 }
 
-// Rates of the k-means family, like those in plan.go.
-const (
-	scoreValue  = 0.4 // a value of a point against a cluster, in an assignment
-	visitValue  = 1.0 // a value of a point in an operation that visits each once: sums, the objective
-	sparseValue = 5.0 // both, for an entry of a sparse point
-)
-
 // visits is how many passes an iteration makes over all points in addition to the assignment: for the sums, and for
 // the objective before and after them.
 const visits = 3

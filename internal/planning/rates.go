@@ -2,8 +2,10 @@ package planning
 
 import "github.com/cleave-project/cleave/internal/partition"
 
-// Rates of one thread in nanoseconds, measured as processor time on a shared core with AVX-512. Predictions are good
-// to a factor of two or three.
+// All rates are those of one thread in nanoseconds, measured as processor time on a shared core with AVX-512.
+// Predictions are good to a factor of two or three.
+
+// Rates of sweeps over a matrix.
 const (
 	readEntry     = 0.45 // a stored entry in a sweep
 	addEntry      = 0.15 // the same entry in one more lane
@@ -14,6 +16,38 @@ const (
 	assignEntry   = 1.0  // the distance of a point to a cluster
 	fetchByte     = 2.0  // a byte of a given matrix, from the coordinator
 	coordination  = 1e6  // one iteration, over all workers
+)
+
+// Rates of the k-means family.
+const (
+	scoreValue  = 0.4 // a value of a point against a cluster, in an assignment
+	visitValue  = 1.0 // a value of a point in an operation that visits each once: sums, the objective
+	sparseValue = 5.0 // both, for an entry of a sparse point
+)
+
+// Rates of features of landmarks.
+const (
+	featureValue = 0.08 // a kernel value times a value of the projection
+	eigenValue   = 2.5  // a value of the landmarks' matrix, for each landmark, on the coordinator
+	exactEntry   = 30   // an entry of the matrix of all points, in the run that landmarks are compared with
+)
+
+// Rates of the neighbor search.
+const (
+	comparePair    = 1.5  // two rows that are compared
+	compareValue   = 0.08 // a value of each
+	placeRow       = 1500 // a row, to find its position in the tree
+	cosineProduct  = 2.0  // two entries in the same column
+	cosinePair     = 0.5  // two rows of sparse points
+	kernelDistance = 1.5  // an entry of a given kernel matrix
+)
+
+// Rates of products and of the search for eigenvectors.
+const (
+	productEntry = 0.2 // a stored entry times one vector
+	productEdge  = 2.0 // an entry of a graph times one vector
+	searchValue  = 0.5 // a value of a column in an inner product or sum of the search, on the coordinator
+	moveByte     = 1.0 // a byte of vectors or products, sent between the coordinator and a worker
 )
 
 // What a run is expected to do. In measured runs of 40 to 150 iterations, the number of moves after the first sweep
