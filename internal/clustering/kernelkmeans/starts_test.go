@@ -83,14 +83,14 @@ func plannedProblem(t *testing.T, data string, linked bool) *Problem {
 // shownPlan plans the starts and returns them in words.
 func shownPlan(p *Problem) string {
 	p.plan = p.planStarts()
-	shown := shownStarts(p, p.plan.starts)
-	if p.Restarts() != len(p.plan.starts) {
+	shown := shownStarts(p, p.plan.Starts)
+	if p.Restarts() != len(p.plan.Starts) {
 		shown += " DIFFERENT"
 	}
 	if p.Runs() > p.Restarts() {
-		shown += "; free " + shownStarts(p, freeStarts(p))
+		shown += "; free " + shownStarts(p, p.plan.Unconstrained)
 	}
-	if p.plan.mixed {
+	if p.startOpen() {
 		shown += "; open"
 	}
 	if p.StartsSpectral() {
@@ -100,20 +100,6 @@ func shownPlan(p *Problem) string {
 		shown += "; levels"
 	}
 	return shown
-}
-
-func freeStarts(p *Problem) []clustering.Start {
-	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
-	if err != nil {
-		panic(err)
-	}
-	plain := *p
-	plain.Constraints = none
-	plain.plan = plain.planStarts()
-	if len(plain.plan.starts) != p.Runs()-p.Restarts() {
-		panic("the runs without constraints are not those of the plan")
-	}
-	return plain.plan.starts
 }
 
 func shownStarts(p *Problem, starts []clustering.Start) string {

@@ -81,9 +81,10 @@ func plannedProblem(t *testing.T, a Algorithm, linked, race, sampled bool) *Prob
 
 // shownPlan plans the starts and returns them in words.
 func shownPlan(p *Problem) string {
+	p.raceRows = p.planRace()
 	p.plan = p.planStarts()
 	var words []string
-	for _, s := range p.plan.starts {
+	for _, s := range p.plan.Starts {
 		word := s.String()
 		if s == p.spec.Initialization.Start {
 			word = "*"
