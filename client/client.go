@@ -27,10 +27,11 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// A watch may be silent for a long time; pings detect whether the coordinator is still there.
+// A call may be silent for a long time; pings detect whether the coordinator is still there. The answer to a ping waits
+// behind the data of an upload, so that a busy coordinator needs some time.
 const (
 	pingEvery   = 10 * time.Second
-	pingTimeout = 5 * time.Second
+	pingTimeout = 20 * time.Second
 )
 
 // connectTimeout limits one attempt to connect. So a client soon tries another coordinator if a machine drops its
@@ -77,7 +78,8 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	c.leader.warn, c.leader.explain = c.warn, c.Explain
+	c.leader.warn = c.warn
+	c.leader.explain = c.explain
 	c.Datasets = cleavev1.NewDatasetServiceClient(c.leader)
 	c.Tables = cleavev1.NewTableServiceClient(c.leader)
 	c.Jobs = cleavev1.NewJobServiceClient(c.leader)
@@ -105,7 +107,7 @@ func (c *Client) Retry(ctx context.Context, do func() error) error {
 	if own, is := errors.AsType[ownError](err); is {
 		return own.err
 	}
-	return c.Explain(err)
+	return c.explain(err)
 }
 
 // ownError is an error of a function that the caller passed in. It hides its cause, so that Retry ends with it even if

@@ -27,9 +27,10 @@ type Error struct {
 	cause error
 }
 
-// Reasons of errors that come from this package instead of a coordinator.
+// Reasons of errors that come from this package instead of a coordinator. docs/guide/errors.md says what they mean.
 const (
 	NotReachable = "NOT_REACHABLE" // no coordinator answers at the address
+	WatchLost    = "WATCH_LOST"    // a watch lost its connection; the job, which job_id names, may still be running
 	// one side does not accept the certificate of the other, or does not speak TLS
 	HandshakeFailed = fault.HandshakeFailed
 	NotCleave       = "NOT_CLEAVE"        // the server at the address is not a coordinator
@@ -67,7 +68,7 @@ func (e *Error) GRPCStatus() *status.Status {
 
 // Temporary reports whether the same call may succeed later.
 func (e *Error) Temporary() bool {
-	return e.Code == codes.Unavailable && e.Reason != HandshakeFailed || e.RetryAfter > 0
+	return e.Code == codes.Unavailable || e.RetryAfter > 0
 }
 
 // ofFault returns the error for a fault.
@@ -99,9 +100,8 @@ type callError struct {
 func (e callError) Error() string   { return e.fault.Error() }
 func (e callError) Unwrap() []error { return []error{e.fault, e.call} }
 
-// Explain converts the error of a call, or of a stream, to an *Error. Errors of other kinds, and nil, stay as they
-// are. The calls of this package and of the fields of Client return such errors already.
-func (c *Client) Explain(err error) error {
+// explain converts the error of a call, or of a stream, to an *Error. Errors of other kinds, and nil, stay as they are.
+func (c *Client) explain(err error) error {
 	if _, is := errors.AsType[*Error](err); is || err == nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func ofCall(f *fault.Error, call error, code codes.Code) *Error {
 
 // unavailable explains why there is no answer.
 func (c *Client) unavailable(s *status.Status, err error) error {
-	if reason := wire.Reason(err); reason != "" && reason != wire.NotLeader {
+	if reason := wire.Reason(err); reason != "" {
 		f := fault.New(fault.Unavailable, reason, "the coordinator at %s cannot handle the call now: %s",
 			c.address, s.Message())
 		if delay, helps := wire.RetryDelay(err); helps {
@@ -143,13 +143,27 @@ func (c *Client) unavailable(s *status.Status, err error) error {
 		return c.notCleave(err)
 	}
 	message := innermost(s.Message())
-	reason := NotReachable
 	explained := c.terms.Explain(message)
+	f := fault.New(fault.Unavailable, NotReachable, "the coordinator at %s does not answer: %s", c.address, explained)
+	code := codes.Unavailable
 	if explained != message || strings.Contains(s.Message(), "authentication handshake failed") {
-		reason = HandshakeFailed
+		f.Kind = fault.FailedPrecondition
+		f.Reason = HandshakeFailed
+		code = codes.FailedPrecondition
 	}
-	return ofCall(fault.New(fault.Unavailable, reason, "the coordinator at %s does not answer: %s", c.address,
-		explained), err, s.Code())
+	return ofCall(f, err, code)
+}
+
+// watchLost returns the error of a watch that is given up for a temporary error. Any other error ends the watch as it
+// is.
+func watchLost(jobID string, err error) error {
+	e, is := errors.AsType[*Error](err)
+	if !is || !e.Temporary() {
+		return err
+	}
+	f := fault.New(fault.Unavailable, WatchLost, "the watch of job %s was lost, and the job may still be running: %s",
+		jobID, e.Message).With("job_id", jobID).RetryIn(e.RetryAfter.Seconds())
+	return ofCall(f, e, codes.Unavailable)
 }
 
 // notCleave returns the error for an address where something else answers.
@@ -185,7 +199,7 @@ func isHTTP(message string) bool {
 	return false
 }
 
-// innermost returns the cause of a failed connection without gRPC's wrapping:
+// innermost returns the cause of a failed connection, given the message of the transport, without gRPC's wrapping:
 // `... code = Unavailable desc = "reason"`.
 func innermost(message string) string {
 	if at := strings.LastIndex(message, "desc = "); at >= 0 {

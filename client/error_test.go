@@ -124,11 +124,11 @@ func TestErrors(t *testing.T) {
 	if _, err := c.Labels(ctx, "job"); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of the context: %v", err)
 	}
-	if err := c.Explain(nil); err != nil {
+	if err := c.explain(nil); err != nil {
 		t.Error(err)
 	}
 	other := errors.New("of others")
-	if err := c.Explain(other); err != other {
+	if err := c.explain(other); err != other {
 		t.Error(err)
 	}
 }
@@ -246,8 +246,9 @@ func TestConnectionErrorsNameOptions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, is := errors.AsType[*Error](c.Explain(status.Error(codes.Unavailable, cause)))
-			if !is || e.Reason != HandshakeFailed || !strings.Contains(e.Message, says) ||
+			e, is := errors.AsType[*Error](c.explain(status.Error(codes.Unavailable, cause)))
+			if !is || e.Reason != HandshakeFailed || e.Code != codes.FailedPrecondition || e.Temporary() ||
+				!strings.Contains(e.Message, says) ||
 				strings.Contains(e.Message, "--") != flags {
 				t.Errorf("%s: %v", cause, e)
 			}

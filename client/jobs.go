@@ -3,9 +3,9 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"time"
 
@@ -32,8 +32,9 @@ func (c *Client) CreateJob(ctx context.Context, request *cleavev1.CreateJobReque
 	return response.GetJob(), err
 }
 
-// Wait waits until a job ends, and returns it. The error is that of JobError. The job is nil if waiting itself failed.
-// The job continues if ctx ends; Jobs.CancelJob cancels it.
+// Wait waits until a job ends, and returns it. The error is that of JobError, except that a job which its time limit
+// ended is no error if it has labels: whoever sets a limit wants the labels so far. The job is nil if waiting itself
+// failed. The job continues if ctx ends; Jobs.CancelJob cancels it.
 func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) {
 	ended, err := c.Watch(ctx, jobID, afterAll, func(*cleavev1.WatchJobResponse) {})
 	if err != nil {
@@ -43,15 +44,19 @@ func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) 
 	if err != nil {
 		return nil, err
 	}
-	return response.GetJob(), c.JobError(ctx, jobID, ended)
+	err = c.JobError(ctx, jobID, ended)
+	if fault.Is(err, LabelsSoFar) {
+		err = nil
+	}
+	return response.GetJob(), err
 }
 
 // afterAll is a sequence number that no event has, so that a watch after it gets none.
 const afterAll = math.MaxInt32
 
-// JobError returns nil if a job succeeded, and otherwise an error that says how it ended: the error of a job that
-// failed, or one with the reason JobCanceled, TimeLimit or LabelsSoFar. If the coordinator does not say whether there
-// are labels, it returns that error.
+// JobError returns nil if a job succeeded, and otherwise an error that says how it ended, with the job as job_id in its
+// metadata: the error of a job that failed, or one with the reason JobCanceled, TimeLimit or LabelsSoFar. If the
+// coordinator does not say whether there are labels, it returns that error.
 func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.JobEnded) error {
 	switch ended.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
@@ -76,7 +81,8 @@ func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.Job
 		if f.Kind == fault.Unavailable {
 			f.Kind = fault.Internal // the same request returns the same failure, so a retry does not help
 		}
-		return ofFault(f)
+		f.Metadata = maps.Clone(f.Metadata) // that of the event
+		return ofFault(f.With("job_id", jobID))
 	}
 	return ofFault(fault.New(fault.Internal, "JOB_FAILED", "job %s failed", jobID).With("job_id", jobID))
 }
@@ -193,13 +199,8 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32,
 			return nil, ctx.Err()
 		case refused && refusals < maxRefusals: // even if the last contact was long ago
 			refusals++
-		case err != nil && status.Code(err) != codes.Unavailable:
-			return nil, c.Explain(err)
-		case time.Since(lastContact) > timeout:
-			return nil,
-				c.Explain(status.Error(codes.Unavailable,
-					fmt.Sprintf("lost the connection while watching job %s, which may still be running: %s", jobID,
-						status.Convert(err).Message())))
+		case status.Code(err) != codes.Unavailable || time.Since(lastContact) > timeout:
+			return nil, watchLost(jobID, c.explain(err))
 		}
 		if pause.Waits() == 0 {
 			dial.Warn(ctx, c.warn)("%s", whyAgain(err, refused))

@@ -13,7 +13,10 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/fault"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -174,4 +177,29 @@ func TestAWatchThatIsCutSaysWhy(t *testing.T) {
 			t.Errorf("the watch ended with %v", err)
 		}
 	})
+}
+
+// A watch that cannot connect says which job it was about, and why.
+func TestAWatchOfAClosedPortNamesItsJob(t *testing.T) {
+	closed, address := listen(t)
+	closed.Close()
+	c, err := Dial(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.Wait(t.Context(), "job-7")
+	e, is := errors.AsType[*Error](err)
+	if !is || e.Reason != WatchLost || e.Code != codes.Unavailable || e.Metadata["job_id"] != "job-7" ||
+		!e.Temporary() || !fault.Is(err, WatchLost) {
+		t.Fatalf("the watch ended with %+v", err)
+	}
+	for _, says := range []string{"job job-7", "may still be running", address, "connection refused"} {
+		if !strings.Contains(e.Message, says) {
+			t.Errorf("%q does not say %q", e.Message, says)
+		}
+	}
+	if cause, is := errors.AsType[*Error](e.Unwrap()); !is || cause.Reason != NotReachable {
+		t.Errorf("the cause is %+v", e.Unwrap())
+	}
 }

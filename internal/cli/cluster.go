@@ -323,11 +323,11 @@ func (a *app) receiveBackup(ctx context.Context, c *client.Client, w io.Writer,
 	defer cancel()
 	stream, err := c.Cluster.Backup(ctx, &cleavev1.BackupRequest{})
 	if err != nil {
-		return backup.Head{}, c.Explain(err)
+		return backup.Head{}, err
 	}
 	first, err := stream.Recv()
 	if err != nil {
-		return backup.Head{}, c.Explain(err)
+		return backup.Head{}, err
 	}
 	if err := room(first.GetTotalBytes()); err != nil {
 		return backup.Head{}, err
@@ -342,7 +342,7 @@ func (a *app) receiveBackup(ctx context.Context, c *client.Client, w io.Writer,
 		_, err = io.Copy(io.Discard, all) // the padding of the last block
 	}
 	if received.Err != nil {
-		return head, c.Explain(received.Err)
+		return head, received.Err
 	}
 	if err == nil && head.Damaged > 0 {
 		a.warn("the backup lacks %s, damaged in the coordinator's state; keep older backups. Lost: %s",

@@ -314,14 +314,14 @@ func (a *app) onFolderOrJob(ctx context.Context, server string, args []string, f
 	return err
 }
 
-// onServer connects to a coordinator, calls do, and explains its errors.
+// onServer connects to a coordinator and calls do.
 func (a *app) onServer(server string, do func(c *client.Client) error) error {
 	c, err := a.remote(server)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	return c.Explain(do(c))
+	return do(c)
 }
 
 // oneArgument returns the only argument of a command, which what names.

@@ -66,15 +66,16 @@ func TestWatchResumesAfterABreak(t *testing.T) {
 	r := invoke(t, "watch job-1 --server "+f.address)
 	want := `iteration 0: objective 1
 iteration 1: objective 1, 0 moved
-the connection to the coordinator broke; reconnecting
 iteration 2: objective 1, 0 moved
-the connection to the coordinator broke; reconnecting
 iteration 3: objective 1, 0 moved
 iteration 4: objective 1, 0 moved
 SUCCEEDED: CONVERGED
 `
 	if r.code != 0 || r.stdout != want {
 		t.Errorf("exit code %d\n%s%s\nwant\n%s", r.code, r.stdout, r.stderr, want)
+	}
+	if want := strings.Repeat("cleave: the connection to the coordinator broke; reconnecting\n", 2); r.stderr != want {
+		t.Errorf("standard error has %q, want %q", r.stderr, want)
 	}
 	if !slices.Equal(f.watches, []uint32{0, 2, 3}) {
 		t.Errorf("asked for what follows %v", f.watches)

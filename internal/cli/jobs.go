@@ -204,7 +204,7 @@ func (a *app) deleteJobs(ctx context.Context, c *client.Client, given []string, 
 	for _, id := range ids {
 		response, err := c.Jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: id})
 		if err != nil {
-			failed = append(failed, c.Explain(err))
+			failed = append(failed, err)
 			continue
 		}
 		failed = append(failed, a.print(asJSON, response, "%s: deleted\n", id))
@@ -224,12 +224,24 @@ func (a *app) watchCommand() *cobra.Command {
 	return cmd
 }
 
+// eventText prints the events of a job, and apart from them what the user is told about the connection.
+type eventText struct {
+	*report.Progress
+	warn func(format string, args ...any)
+}
+
+// Warn implements client.Watcher.
+func (t eventText) Warn(format string, args ...any) {
+	t.End() // the line that is redrawn may be on the same terminal
+	t.warn(format, args...)
+}
+
 // watch prints the events of a job after a sequence number until the job ends, or until its output cannot be written.
 func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after uint32, asJSON bool) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	out := &shell.Guarded{W: a.stdout, Failed: stop}
-	var w client.Watcher = report.NewFullProgress(out)
+	var w client.Watcher = eventText{Progress: report.NewFullProgress(out), warn: a.warn}
 	if asJSON {
 		w = &report.EventLines{Events: out, Warnings: a.stderr}
 	}
@@ -327,7 +339,7 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 	if flags.wait && flags.json {
 		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id, WithoutSpec: true})
 		if err != nil {
-			return c.Explain(err)
+			return err
 		}
 		job = response.GetJob()
 	}

@@ -68,7 +68,7 @@ func (a *app) login(ctx context.Context, server string, fromStdin bool) error {
 	}
 	defer c.Close()
 	if _, err := c.Cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageSize: 1}); err != nil {
-		return c.Explain(err) // do not store what does not work
+		return err // do not store what does not work
 	}
 	name := cmp.Or(a.access.context, a.env(contextVariable), defaultContext)
 	known.Current = name

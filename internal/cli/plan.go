@@ -59,7 +59,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	}
 	response, err := c.Jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: s.spec})
 	if err != nil {
-		return c.Explain(err)
+		return err
 	}
 	for _, notice := range response.GetNotices() {
 		a.notify(notice.GetMessage())

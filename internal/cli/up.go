@@ -296,7 +296,7 @@ func (a *app) awaitWorkers(ctx context.Context, f *upFlags, machines []machine) 
 	missing := machines[:1] // the coordinator, until it has answered once
 	for {
 		found, err := missingWorkers(waiting, c, machines)
-		switch err = c.Explain(err); {
+		switch {
 		case err == nil && len(found) == 0:
 			return nil
 		case err == nil:

@@ -40,7 +40,7 @@ func (w *world) check() {
 	u.insist("list", func(ctx context.Context) error {
 		response, err := u.Jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{})
 		if err != nil {
-			return u.Explain(err)
+			return err
 		}
 		if len(response.GetJobs()) != len(w.acknowledged) {
 			w.t.Errorf("%d jobs were acknowledged, and there are %v", len(w.acknowledged), response.GetJobs())

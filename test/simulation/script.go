@@ -65,11 +65,11 @@ func (w *world) impatient(name string, load *workload, after int) {
 				a.seen.Item(item)
 			}
 		}
-		return u.Explain(err)
+		return err
 	})
 	u.insist("cancel", func(ctx context.Context) error {
 		_, err := u.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: a.job})
-		return u.Explain(err)
+		return err
 	})
 	a.ended = u.followOn(a.job, a.seen)
 }

@@ -194,7 +194,7 @@ func (c *Client) abort(ctx context.Context, jobID string) error {
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
 	if _, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: jobID}); err != nil {
-		return shell.Canceled("interrupted; job %s could not be canceled and may continue: %v", jobID, c.Explain(err))
+		return shell.Canceled("interrupted; job %s could not be canceled and may continue: %v", jobID, err)
 	}
 	if c.embedded != nil {
 		return shell.Canceled("canceled; the job ran in this process and is gone. --timeout ends a run with the " +

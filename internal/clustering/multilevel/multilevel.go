@@ -64,8 +64,8 @@ type Step struct {
 // They do not depend on the number of threads. Progress and result are part of the context's snapshot. A resumed call
 // may draw fewer numbers from rng, so do not use rng afterward.
 func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, error) {
-	m := &memory{piece: snapshot.Open(ctx, "cut"), report: o.Level}
-	if s := m.restore(m.piece.Result(), []*Graph{g}, o.K); s != nil {
+	first := &progress{piece: snapshot.Open(ctx, "cut"), report: o.Level}
+	if s := first.restore(first.piece.Result(), []*Graph{g}, o.K); s != nil {
 		return s.found, nil
 	}
 	r := newRefiner(o.K, max(1, o.Threads))
@@ -75,12 +75,13 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, e
 	if o.Brief {
 		r.chainWork, descents = briefWork, 1
 	}
+	first.alone = descents == 1
 	for descent := range descents {
-		progress := m
+		p := first
 		if descent > 0 {
-			progress = &memory{} // only the first descent is reported
+			p = &progress{} // only the first descent is reported
 		}
-		found, trace, err := r.descend(ctx, g, o, rng, progress, descents == 1)
+		found, trace, err := r.descend(ctx, g, o, rng, p)
 		if err != nil {
 			return Found{}, err
 		}
@@ -89,22 +90,21 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, e
 		}
 	}
 	found := Found{best.labels, steps}
-	m.finish(found)
+	first.finish(found)
 	return found, nil
 }
 
-// descend coarsens the graph and refines labels on the way back. alone means that there is only one descent, which can
-// be resumed.
-func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand, m *memory,
-	alone bool) (found *labeling, steps []Step, err error) {
+// descend coarsens the graph and refines labels on the way back.
+func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand,
+	p *progress) (found *labeling, steps []Step, err error) {
 	levels, maps, labels, err := r.coarsen(ctx, g, o, rng)
 	if err != nil {
 		return nil, nil, err
 	}
-	report := func(level int) { m.level(Level{level, len(levels), levels[level].Rows()}) }
+	report := func(level int) { p.level(Level{level, len(levels), levels[level].Rows()}) }
 	last := len(levels) - 1
 	var best *labeling
-	if s := m.restore(m.piece.State(), levels, o.K); s != nil {
+	if s := p.restore(p.piece.State(), levels, o.K); s != nil {
 		last, steps = s.level, s.found.Steps
 		best = newLabeling(levels[last], o.K, s.found.Labels, balance)
 		clear(levels[last+1:])
@@ -124,9 +124,7 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 		steps = append(steps, Step{best.association(), levels[last].Rows()})
 	}
 	for level := last - 1; level >= 0; level-- {
-		if alone {
-			m.keep(level+1, Found{best.labels, steps})
-		}
+		p.keep(level+1, Found{best.labels, steps})
 		levels[level+1] = nil
 		report(level)
 		best = newLabeling(levels[level], o.K, choose.At(best.labels, maps[level]), balance)
@@ -139,9 +137,7 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 		}
 		steps = append(steps, Step{best.association(), moved(before, best.labels)})
 	}
-	if alone {
-		m.keep(0, Found{best.labels, steps})
-	}
+	p.keep(0, Found{best.labels, steps})
 	before := slices.Clone(best.labels)
 	final := newLabeling(g, o.K, best.labels, 0)
 	if err := r.improve(ctx, final); err != nil {

@@ -2,11 +2,12 @@ package multilevel
 
 import "github.com/cleave-project/cleave/internal/snapshot"
 
-// memory saves the progress of a cut: the levels that were reported and, if there is only one descent, as on every
-// large graph, the labels of the last refined level. Coarsening is repeated after a resume, because its graphs would
-// take far more room than labels.
-type memory struct {
+// progress reports the levels of a descent, and keeps them in a snapshot. A descent that is alone, as on every large
+// graph, also keeps the labels of the last refined level. Coarsening is repeated after a resume, because its graphs
+// would take far more room than labels. The zero value reports and keeps nothing.
+type progress struct {
 	piece    *snapshot.Piece
+	alone    bool
 	report   func(Level)
 	reported []Level
 }
@@ -19,17 +20,17 @@ type saved struct {
 }
 
 // level reports a level.
-func (m *memory) level(l Level) {
-	m.reported = append(m.reported, l)
-	if m.report != nil {
-		m.report(l)
+func (p *progress) level(l Level) {
+	p.reported = append(p.reported, l)
+	if p.report != nil {
+		p.report(l)
 	}
 }
 
 // save encodes a saved, for restore.
-func (m *memory) save(w *snapshot.Writer, level int, found Found) {
-	w.Int(len(m.reported))
-	for _, l := range m.reported {
+func (p *progress) save(w *snapshot.Writer, level int, found Found) {
+	w.Int(len(p.reported))
+	for _, l := range p.reported {
 		w.Int(l.Level)
 		w.Int(l.Levels)
 		w.Int(l.Vertices)
@@ -45,7 +46,7 @@ func (m *memory) save(w *snapshot.Writer, level int, found Found) {
 
 // restore returns what an earlier process saved, and reports its levels again. It returns nil if r is nil, damaged, or
 // does not fit the graphs of the levels.
-func (m *memory) restore(r *snapshot.Reader, levels []*Graph, k int) *saved {
+func (p *progress) restore(r *snapshot.Reader, levels []*Graph, k int) *saved {
 	if r == nil {
 		return nil
 	}
@@ -65,15 +66,20 @@ func (m *memory) restore(r *snapshot.Reader, levels []*Graph, k int) *saved {
 		return nil
 	}
 	for _, l := range s.reported {
-		m.level(l)
+		p.level(l)
 	}
 	return s
 }
 
-func (m *memory) keep(level int, found Found) {
-	m.piece.Keep(2*len(found.Labels), func(w *snapshot.Writer) { m.save(w, level, found) })
+// keep keeps what was found up to a level, if the descent is alone.
+func (p *progress) keep(level int, found Found) {
+	if !p.alone {
+		return
+	}
+	p.piece.Keep(2*len(found.Labels), func(w *snapshot.Writer) { p.save(w, level, found) })
 }
 
-func (m *memory) finish(found Found) {
-	m.piece.Finish(2*len(found.Labels), func(w *snapshot.Writer) { m.save(w, 0, found) })
+// finish keeps the answer.
+func (p *progress) finish(found Found) {
+	p.piece.Finish(2*len(found.Labels), func(w *snapshot.Writer) { p.save(w, 0, found) })
 }
