@@ -59,7 +59,6 @@ echo "adjusted Rand index $(field "$out/moons-alone/result.json" ari): distances
 heading "The same with 150 pairs of points that are known to belong together or apart"
 "$bin/cleave" run "${moons[@]}" --name "Two moons with 150 constraints" --constraints "$out/moons/constraints.csv" --out "$out/moons-constrained"
 "$bin/cleave" explain "$out/moons-constrained"
-scripts/side-by-side.sh "$out/moons-alone/clusters.svg" "$out/moons-constrained/clusters.svg" >"$out/moons.svg"
 
 heading "$points points in 16 dimensions, undisturbed"
 "$bin/cleave" generate gaussians --n "$points" --d 16 --k 20 --noise 5 --seed 1 --out "$out/large"
@@ -95,11 +94,11 @@ else
 	echo "demo: the disturbed run differs from the undisturbed one" >&2
 	exit 1
 fi
-echo "Both answers in one picture: $out/moons.svg"
+echo "Both answers as pictures: $out/moons-alone/clusters.svg and $out/moons-constrained/clusters.svg"
 
 # What to look at: the report, if there is one, on a screen, if there is one.
 show=$out/moons-constrained/report.html
-[ -e "$show" ] || show=$out/moons.svg
+[ -e "$show" ] || show=$out/moons-constrained/clusters.svg
 opener=
 case $(uname) in
 Darwin) opener=open ;;

@@ -108,7 +108,7 @@ func readEvents(r *snapshot.Reader, restarts int) *events {
 		case eventTrial:
 			t := Trial{Method: Method{Space(r.Int()), ConstraintUse(r.Int())}, Fold: r.Int(), Folds: r.Int(),
 				MustLinks: r.Int(), MustLinksRight: r.Int(), CannotLinks: r.Int(), CannotLinksRight: r.Int()}
-			r.Check(t.Space <= SpaceMixture && t.ConstraintUse <= UseWhitened)
+			r.Check(text.IsKnown(t.Space) && text.IsKnown(t.ConstraintUse))
 			event = MethodTried{t}
 		default:
 			r.Check(false)

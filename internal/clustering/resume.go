@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // A snapshot of a restart holds the log of its events and the state of its stepper. A process that resumes the restart
@@ -76,7 +77,7 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 			Restart: a.restart, History: logged.history, Kernel: KernelReport{Shifts: logged.shifts}, Warnings: notices,
 			StopReason: StopReason(r.Int()),
 		}
-		r.Check(result.StopReason <= StopMaxProducts)
+		r.Check(text.IsKnown(result.StopReason))
 		m, can := a.setup.NewStepper(a.restart, lane, rec).(Resumable)
 		if !can || r.Err() != nil {
 			return nil, false, nil

@@ -66,11 +66,11 @@ func NewSpec(r catalog.Request) Spec {
 		K: int(r.WholeOr("k", 0)), Seed: r.WholeOr("seed", 0),
 		Supervision: Supervision{Entail: r.Is("entail", "true")},
 		Initialization: Initialization{
-			Start: catalog.Named(r.Values["init"], StartMultilevel), FarthestMean: r.Is("farthest", "mean"),
+			Start: text.Named[Start](r.Values["init"]), FarthestMean: r.Is("farthest", "mean"),
 		},
-		Scale: catalog.Named(r.Values["scale"], ScaleRobust),
+		Scale: text.Named[Scale](r.Values["scale"]),
 		Neighbors: Neighbors{Count: int(r.WholeOr("knn", 0)),
-			Weights: catalog.Named(r.Values["knn-weights"], neighbor.Gaussian)},
+			Weights: text.Named[neighbor.Weights](r.Values["knn-weights"])},
 	}
 	if spec.Initialization.Start == StartDefault && r.Values["farthest"] != "" {
 		spec.Initialization.Start = StartFarthestFirst // the only start that uses it

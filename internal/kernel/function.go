@@ -41,16 +41,6 @@ const (
 // OfPoints reports whether the function is computed from two points, rather than read from a given matrix or graph.
 func (f Function) OfPoints() bool { return f != Given && f != Adjacency && f.String() != "" }
 
-// FunctionNamed returns the function with the given name, or 0 if there is none.
-func FunctionNamed(name string) Function {
-	for f := Function(1); f.String() != ""; f++ {
-		if f.String() == name {
-			return f
-		}
-	}
-	return 0
-}
-
 // String returns the function's name in the catalog, or "" for an unknown function.
 func (f Function) String() string {
 	return text.Name(f, "", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency")

@@ -21,6 +21,25 @@ func Name[E ~int | ~uint8](value E, names ...string) string {
 	return names[value]
 }
 
+// enumeration is a type whose names come from Name.
+type enumeration interface {
+	~int | ~uint8
+	String() string
+}
+
+// Named returns the value of an enumeration that has the given name, or 0 if there is none.
+func Named[E enumeration](name string) E {
+	for value := E(1); value.String() != ""; value++ {
+		if value.String() == name {
+			return value
+		}
+	}
+	return 0
+}
+
+// IsKnown reports whether a value of an enumeration is 0 or has a name.
+func IsKnown[E enumeration](value E) bool { return value == 0 || value.String() != "" }
+
 // Plural returns a count and its noun: "1 row", "2 rows".
 func Plural(count int, noun string) string { return Count(count, noun, noun+"s") }
 

@@ -215,7 +215,7 @@ func methodProto(w clustering.Method) *cleavev1.Method {
 
 // SpaceOf returns the space of a method, or 0 if this version does not know it.
 func SpaceOf(w *cleavev1.Method) clustering.Space {
-	return catalog.Named(EnumWord(w.GetSpace()), clustering.SpaceMixture)
+	return text.Named[clustering.Space](EnumWord(w.GetSpace()))
 }
 
 func choiceProto(c *clustering.Choice) *cleavev1.Choice {
@@ -278,7 +278,7 @@ func ScaleOf(r *cleavev1.Result) clustering.Scale {
 		}
 		return clustering.ScaleNone
 	}
-	return catalog.Named(EnumWord(r.GetScale()), clustering.ScaleRobust)
+	return text.Named[clustering.Scale](EnumWord(r.GetScale()))
 }
 
 // MissingRows is the code of the notice about rows that were left out.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -16,8 +17,6 @@ import (
 	"github.com/cleave-project/cleave/internal/render/profile"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // space tells where rows lie among the clusters, as the run compared them. Rows are points of the sample. rows and
@@ -91,7 +90,7 @@ func (s *sample) underKernel() *space {
 	labels := choose.At(s.Labels, rows)
 	of := s.Result.GetKernel()
 	spec := kernel.MatrixSpec{
-		Function: kernel.FunctionNamed(wire.EnumWord(of.GetFunction())), Rho: of.GetRho(), Gamma: of.GetGamma(),
+		Function: text.Named[kernel.Function](wire.EnumWord(of.GetFunction())), Rho: of.GetRho(), Gamma: of.GetGamma(),
 		Coef0:  of.GetCoef0(),
 		Degree: int(of.GetDegree()), Rows: few.N, Columns: few.D,
 	}

@@ -35,6 +35,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Executors creates the executors of operations on the data, wherever it is stored. The caller must call the returned
@@ -84,7 +85,7 @@ func NewOptions(r catalog.Request) *Options {
 	return &Options{
 		Neighbors: int(r.WholeOr("neighbors", 0)),
 		Folds:     int(r.WholeOr("folds", 0)),
-		Enforce:   catalog.Named(r.Values["enforce"], EnforceNever),
+		Enforce:   text.Named[Enforcement](r.Values["enforce"]),
 	}
 }
 

@@ -244,16 +244,3 @@ func (r Request) WholeOr(option string, otherwise uint64) uint64 {
 	}
 	return value
 }
-
-// Named returns the value of an enumeration, up to last, with the given name. It returns 0 if there is none.
-func Named[T interface {
-	~uint8
-	String() string
-}](word string, last T) T {
-	for value := last; value > 0; value-- {
-		if value.String() == word {
-			return value
-		}
-	}
-	return 0
-}

@@ -44,12 +44,12 @@ type Options struct {
 // NewOptions returns the options of a request that the catalog has accepted. The caller adds the weights.
 func NewOptions(r catalog.Request) *Options {
 	o := &Options{
-		Objective: catalog.Named(r.Values["objective"], ObjectiveNormalizedCut),
-		Function:  kernel.FunctionNamed(r.Values["kernel"]),
+		Objective: text.Named[Objective](r.Values["objective"]),
+		Function:  text.Named[kernel.Function](r.Values["kernel"]),
 		Rho:       r.NumberOr("rho", 0), Gamma: r.Number("gamma"), Coef0: r.Number("coef0"),
 		Degree: int(r.WholeOr("degree", 0)),
 		Sigma:  r.NumberOr("sigma", 0), SigmaAuto: r.Is("sigma", "auto"),
-		OnRise:      catalog.Named(r.Values["on-rise"], RiseIgnore),
+		OnRise:      text.Named[RisePolicy](r.Values["on-rise"]),
 		Landmarks:   int(r.WholeOr("landmarks", 0)),
 		LocalSearch: int(r.WholeOr("local-search", 0)),
 		KeepEmpty:   r.Is("empty", "keep"), KeepDiagonal: r.Is("affinity-diagonal", "keep"),

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 var (
@@ -60,7 +61,7 @@ func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 	default:
 		m.phase = followChain
 	}
-	r.Check(m.iteration >= 0 && m.finalStop <= clustering.StopMaxProducts)
+	r.Check(m.iteration >= 0 && text.IsKnown(m.finalStop))
 	m.seen = map[[sha256.Size]byte]bool{}
 	for range r.Count(sha256.Size) {
 		var hash [sha256.Size]byte

@@ -71,11 +71,11 @@ func NewOptions(r catalog.Request) *Options {
 		"i-divergence": metric.IDivergence,
 	}
 	o := &Options{
-		Algorithm:   catalog.Named(r.Algorithm, HMRFKmeans),
+		Algorithm:   text.Named[Algorithm](r.Algorithm),
 		Distortion:  distortions[cmp.Or(r.Values["distortion"], r.Values["geometry"])],
-		Metric:      catalog.Named(r.Values["metric"], metric.Full),
-		Penalty:     catalog.Named(r.Values["penalty"], metric.Bilenko2004),
-		Inference:   catalog.Named(r.Values["inference"], inference.Exact),
+		Metric:      text.Named[metric.Form](r.Values["metric"]),
+		Penalty:     text.Named[metric.PenaltyKind](r.Values["penalty"]),
+		Inference:   text.Named[inference.Engine](r.Values["inference"]),
 		MaxRestarts: int(r.WholeOr("max-restarts", 0)),
 		Race:        r.ChoosesDefaults() && r.WholeOr("restarts", 0) == 0,
 	}

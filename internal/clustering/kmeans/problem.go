@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Problem is a spec with every choice resolved for its data, so that it determines the answer to the last bit.
@@ -318,7 +319,7 @@ func (p *Problem) startKind() clustering.Start {
 		return p.spec.Initialization.Start
 	}
 	algorithm, _ := catalog.FindAlgorithm(p.options.Algorithm.String())
-	return catalog.Named(algorithm.Starts[0], clustering.StartMultilevel)
+	return text.Named[clustering.Start](algorithm.Starts[0])
 }
 
 // newMethod returns the stepper of a restart.

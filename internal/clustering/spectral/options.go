@@ -57,7 +57,7 @@ type Options struct {
 func NewOptions(r catalog.Request) *Options {
 	matrix := kernelkmeans.NewOptions(r)
 	o := &Options{
-		Algorithm: catalog.Named(r.Algorithm, Constrained),
+		Algorithm: text.Named[Algorithm](r.Algorithm),
 		Objective: matrix.Objective, Function: matrix.Function,
 		Rho: matrix.Rho, Gamma: matrix.Gamma, Coef0: matrix.Coef0, Degree: matrix.Degree,
 		KeepDiagonal: matrix.KeepDiagonal,
@@ -65,8 +65,8 @@ func NewOptions(r catalog.Request) *Options {
 			Tolerance: r.NumberOr("tolerance", 0), KmeansRestarts: int(r.WholeOr("restarts", 0)),
 			KmeansMaxIterations: int(r.WholeOr("max-iterations", 0)),
 		},
-		Discretization: catalog.Named(r.Values["discretize"], DiscretizeWeighted),
-		Components:     catalog.Named(r.Values["components"], ComponentsJoin),
+		Discretization: text.Named[Discretization](r.Values["discretize"]),
+		Components:     text.Named[ComponentPolicy](r.Values["components"]),
 	}
 	switch beta := r.Number("beta"); {
 	case beta != nil:
