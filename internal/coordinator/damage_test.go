@@ -21,6 +21,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/store"
@@ -201,6 +202,44 @@ func TestWorkersGetNoDamagedDataset(t *testing.T) {
 		e.GetReason() != "DATASET_DAMAGED" ||
 		codes.Code(e.GetCode()) != codes.DataLoss || !strings.Contains(e.GetMessage(), data) {
 		t.Errorf("the job ended as %v", job)
+	}
+}
+
+// Callers of a coordinator whose state is damaged learn what to do, not that somebody stops it, whether they read or
+// write. The coordinator ends with the same error.
+func TestCallersLearnThatTheStateIsDamaged(t *testing.T) {
+	for name, call := range map[string]func(*harness, string) error{
+		"read": func(h *harness, id string) error {
+			_, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})
+			return err
+		},
+		"write": func(h *harness, id string) error {
+			_, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := durableConfig(t)
+			h := newHarness(t, cfg, scripted(steps(1)))
+			id := h.create(spec(h.upload()))
+			h.end(id)
+			h.awaitSweep()
+			if err := os.Truncate(filepath.Join(cfg.DataDir, "state.db"), 8192); err != nil {
+				t.Fatal(err)
+			}
+			err := call(h, id)
+			wantError(t, err, codes.DataLoss, "STORE_DAMAGED")
+			if text := status.Convert(err).Message(); !strings.Contains(text, "restore the data directory") {
+				t.Errorf("the error does not say what to do: %v", text)
+			}
+			h.once.Do(func() {
+				if err := within(t, h.served, "the end"); !fault.Is(err, "STORE_DAMAGED") {
+					t.Errorf("serving ended with %v", err)
+				}
+				h.stop()
+				h.conn.Close()
+			})
+		})
 	}
 }
 

@@ -94,7 +94,7 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	}
 	index := func() error { return c.writer.IndexOwners(ctx) }
 	if err := c.retry(ctx, "the owner index cannot be built now, trying again", index); err != nil &&
-		!fault.Is(err, store.DiskFull) {
+		store.OutcomeOf(err) != store.NoSpace {
 		return fmt.Errorf("cannot build the owner index: %w", err)
 	}
 	notify := func() error { return c.webhooks.Start(c.runCtx) }
@@ -156,8 +156,9 @@ func (n notGarbage) IsWriting(blob string) bool {
 func (c *Coordinator) retry(ctx context.Context, warning string, call func() error) error {
 	for pause := dial.NewBackoff(records.StoreRetries); ; {
 		err := call()
-		mayPass := store.IsUnavailable(err) || store.IsShared(c.cfg.Store) && !store.IsPermanent(err)
-		if err == nil || !mayPass {
+		outcome := store.OutcomeOf(err)
+		mayPass := outcome == store.Unanswered || store.IsShared(c.cfg.Store) && outcome.MayPass()
+		if !mayPass {
 			return err
 		}
 		c.log.Warn(warning, "error", err)
@@ -225,10 +226,15 @@ func (c *Coordinator) leads() bool { return c.leading.Load() && c.term.Current()
 
 // notLeading returns an error that names the leader, unless this coordinator leads. Calls of gRPC's own services, such
 // as health checks, are always allowed. A leader that was suspended for so long that its lease may have expired does
-// not answer either, because its answer could be outdated.
-func (c *Coordinator) notLeading(method string) error {
+// not answer either, because its answer could be outdated. A leader whose store has failed says that.
+func (c *Coordinator) notLeading(ctx context.Context, method string) error {
 	if strings.HasPrefix(method, "/grpc.") || c.leads() {
 		return nil
+	}
+	if c.leading.Load() && !store.IsShared(c.cfg.Store) { // a shared one does not fail, and may not answer
+		if failed := c.stateFailure(ctx); failed != nil {
+			return wire.Status(failed)
+		}
 	}
 	refusal := fault.New(fault.Unavailable, wire.NotLeader,
 		"this coordinator is not the leader; try another one, or try again later")
@@ -241,14 +247,14 @@ func (c *Coordinator) notLeading(method string) error {
 
 func (c *Coordinator) leaderOnlyUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	handler grpc.UnaryHandler) (any, error) {
-	if err := c.notLeading(info.FullMethod); err != nil {
+	if err := c.notLeading(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
 	response, err := handler(ctx, request)
 	if gate.OnlyReads(info.FullMethod) {
 		// If this process was suspended during the call, another one may have led, and what was read may be outdated.
 		// Changes need no second look: the store refuses those of a former leader.
-		if err := c.notLeading(info.FullMethod); err != nil {
+		if err := c.notLeading(ctx, info.FullMethod); err != nil {
 			return nil, err
 		}
 	}
@@ -257,7 +263,7 @@ func (c *Coordinator) leaderOnlyUnary(ctx context.Context, request any, info *gr
 
 func (c *Coordinator) leaderOnlyStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
 	handler grpc.StreamHandler) error {
-	if err := c.notLeading(info.FullMethod); err != nil {
+	if err := c.notLeading(stream.Context(), info.FullMethod); err != nil {
 		return err
 	}
 	return handler(server, stream)
@@ -305,5 +311,5 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 
 // endsTerm reports whether err only means that this coordinator cannot lead at the moment.
 func endsTerm(err error) bool {
-	return errors.Is(err, errDeposed) || jobs.Interrupted(err) || !store.IsPermanent(err) && store.IsUnavailable(err)
+	return errors.Is(err, errDeposed) || jobs.Interrupted(err) || store.OutcomeOf(err) == store.Unanswered
 }

@@ -117,12 +117,14 @@ func (c *Coordinator) answer(ctx context.Context, method string, began time.Time
 }
 
 // toStatus converts an error to a gRPC status. If this coordinator is shutting down or no longer leads, the status is
-// UNAVAILABLE, so that clients retry. Errors that are not the caller's fault are also logged with their cause.
+// UNAVAILABLE, so that clients retry. If its store has failed, the status says so. Errors that are not the caller's
+// fault are also logged with their cause.
 func (c *Coordinator) toStatus(ctx context.Context, method string, err error) error {
+	outcome := store.OutcomeOf(err)
 	switch {
-	case errors.Is(err, jobs.ErrStopping), errors.Is(err, store.ErrClosed):
+	case errors.Is(err, jobs.ErrStopping), outcome == store.Closed:
 		return wire.Unavailable("SHUTTING_DOWN", "the coordinator is shutting down; try again when it is back")
-	case errors.Is(err, store.ErrNotLeader):
+	case outcome == store.Deposed:
 		return wire.Unavailable(wire.NotLeader, "this coordinator no longer leads; try again")
 	}
 	answer := wire.Status(err)

@@ -67,8 +67,8 @@ func (c *Coordinator) stateFailure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_, err := c.state.Get(ctx, records.CreatedKey)
-	if f, is := errors.AsType[*fault.Error](err); is && errors.Is(f, store.ErrClosed) {
-		return f
+	if store.OutcomeOf(err) == store.Failed {
+		return err
 	}
 	return nil // also if it cannot be reached, since another coordinator may lead then
 }
@@ -106,7 +106,7 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 	if !used {
 		created.Value = []byte(records.Layout)
 	}
-	if err := c.writer.Commit(store.Txn{Put: []store.Entry{created}}); used && fault.Is(err, store.DiskFull) {
+	if err := c.writer.Commit(store.Txn{Put: []store.Entry{created}}); used && store.OutcomeOf(err) == store.NoSpace {
 		return nil // a state of an earlier version on a full disk; marked at the next start
 	} else if err != nil {
 		return err
@@ -169,8 +169,11 @@ func (c *Coordinator) claimSoon(ctx context.Context) error {
 	first, cancel := context.WithTimeout(ctx, claimTimeout+claim.Settle)
 	defer cancel()
 	err := claim.Make(first)
-	unusable := func(err error) bool { return store.IsPermanent(err) && !fault.Is(err, store.DiskFull) }
-	if err == nil || unusable(err) {
+	mayPass := func(err error) bool {
+		outcome := store.OutcomeOf(err)
+		return outcome.MayPass() || outcome == store.NoSpace
+	}
+	if !mayPass(err) {
 		return err
 	}
 	const asking = "cannot find out which cluster the blob store belongs to, trying again"
@@ -180,11 +183,11 @@ func (c *Coordinator) claimSoon(ctx context.Context) error {
 			switch err := claim.Make(c.storeCtx); {
 			case err == nil || jobs.Interrupted(err):
 				return
-			case unusable(err):
+			case mayPass(err):
+				c.log.Warn(asking, "error", err)
+			default:
 				c.disowned <- err
 				return
-			default:
-				c.log.Warn(asking, "error", err)
 			}
 		}
 	})

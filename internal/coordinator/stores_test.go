@@ -178,7 +178,7 @@ func (lostTerm) Lost() <-chan struct{} {
 // A coordinator whose store cannot go on ends, and says why. If the store does not answer, another coordinator may
 // lead.
 func TestServeEndsWithTheStore(t *testing.T) {
-	failed := fault.New(fault.Unavailable, "STORE_FAILED", "no space is left").Because(store.ErrClosed)
+	failed := &store.Failure{Fault: fault.New(fault.Unavailable, "STORE_FAILED", "no space is left")}
 	for err, want := range map[error]error{
 		failed: failed,
 		fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "it does not answer"):     errDeposed,

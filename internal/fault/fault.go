@@ -45,12 +45,10 @@ type Error struct {
 	Field    string            // path of the request field at fault; may be empty
 	Metadata map[string]string // details for programs, such as row, column or limit
 	Retry    float64           // seconds after which to retry; 0 if unknown
-	Cause    error             // details for the log only, such as the path of a file
+	Cause    error             // details for the log only, such as the path of a file; errors.Is does not see it
 }
 
 func (e *Error) Error() string { return e.Message }
-
-func (e *Error) Unwrap() error { return e.Cause }
 
 // New returns a fault of the given kind. The message is formatted as by fmt.Sprintf.
 func New(kind Kind, reason, format string, args ...any) *Error {

@@ -46,7 +46,7 @@ type boltState struct {
 
 	mu     sync.Mutex
 	closed bool  // Close was called
-	why    error // why the state has ended; nil while it works
+	why    error // why the state has ended, ErrClosed or a *Failure; nil while it works
 }
 
 // entriesBucket is the name of the bucket.
@@ -147,6 +147,9 @@ func (s *boltState) reason() error {
 	return s.why
 }
 
+// failed reports whether the state has ended because its file cannot be used any more.
+func (s *boltState) failed() bool { return OutcomeOf(s.reason()) == Failed }
+
 // fail ends the state because its file cannot be used any more, and returns the error of all calls from then on, so
 // that the program can say why it stops.
 func (s *boltState) fail(cause error) error {
@@ -159,7 +162,7 @@ func (s *boltState) fail(cause error) error {
 				"or start with another one", cause)
 	}
 	s.log.Error("the state store has failed", "file", s.path, "error", cause)
-	s.end(failure.Because(ErrClosed))
+	s.end(&Failure{failure})
 	return s.reason()
 }
 
@@ -277,7 +280,11 @@ func (s *boltState) Walk(ctx context.Context, visit func(Entry) error) (revision
 	if err != nil {
 		return 0, s.explain(err)
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer func() {
+		if !s.failed() { // otherwise bbolt may hold locks forever
+			_ = tx.Rollback()
+		}
+	}()
 	for from := ""; ; {
 		var page []Entry
 		err := guard(func() error {
@@ -409,7 +416,7 @@ func (s *boltState) Close() error {
 	}
 	s.end(ErrClosed)
 	defer s.release()
-	if s.reason() != ErrClosed { // failed: bbolt may hold locks forever, and the program is about to end
+	if s.failed() { // bbolt may hold locks forever, and the program is about to end
 		return nil
 	}
 	<-s.written

@@ -9,8 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
-// Errors that callers distinguish with errors.Is. After any other error from Commit, such as a canceled context, the
-// transaction may or may not have happened: read before retrying.
+// Errors of stores. Callers tell them apart by OutcomeOf, and where one of them is an answer, by errors.Is.
 var (
 	ErrNotFound  = errors.New("store: not found")
 	ErrConflict  = errors.New("store: a condition of the transaction does not hold")
@@ -33,26 +32,6 @@ const (
 	storeDamaged     = "STORE_DAMAGED"
 	blobsUnavailable = "BLOBS_UNAVAILABLE"
 )
-
-// IsPermanent reports whether the same call would fail again until somebody intervenes: the store rejects it
-// (ErrNotFound, ErrConflict, ErrExists, or a *fault.Error that is not fault.Unavailable), or this process may no
-// longer use the store (ErrNotLeader, ErrClosed). Other errors are temporary, such as an etcd that does not answer,
-// or say nothing about the store, such as the end of the caller's context.
-func IsPermanent(err error) bool {
-	for _, refusal := range []error{ErrNotFound, ErrConflict, ErrNotLeader, ErrClosed, ErrExists} {
-		if errors.Is(err, refusal) {
-			return true
-		}
-	}
-	f, isFault := errors.AsType[*fault.Error](err)
-	return isFault && f.Kind != fault.Unavailable
-}
-
-// IsUnavailable reports whether err means that a store does not answer at the moment.
-func IsUnavailable(err error) bool {
-	f, is := errors.AsType[*fault.Error](err)
-	return is && f.Kind == fault.Unavailable
-}
 
 func unanswered(err error) error {
 	return fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again").

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,56 +11,18 @@ import (
 	"syscall"
 	"testing"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/driver"
 	"gocloud.dev/gcerrors"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
-func TestIsPermanent(t *testing.T) {
-	permanent := []error{
-		ErrNotFound, ErrConflict, ErrNotLeader, ErrClosed, ErrExists,
-		fmt.Errorf("blob %q: %w", "x", ErrExists),
-		fault.New(fault.ResourceExhausted, "STORE_FULL", "full"),
-		fault.Wrap(fault.New(fault.ResourceExhausted, "STORE_FULL", "full"), "leader election"),
-		Txn{Delete: []string{""}}.validate(),
-		Txn{Delete: []string{"a", "a"}}.validate(),
-		Txn{Delete: make([]string, MaxCommitOps+1)}.validate(),
-		checkName("../x"),
-	}
-	for _, etcd := range []error{
-		rpctypes.ErrTooManyOps, rpctypes.ErrRequestTooLarge, rpctypes.ErrNoSpace, rpctypes.ErrCorrupt,
-		rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty,
-	} {
-		permanent = append(permanent, explainEtcd(etcd))
-	}
-	for _, err := range permanent {
-		if !IsPermanent(err) {
-			t.Errorf("%v may pass", err)
-		}
-	}
-	temporary := []error{
-		nil, context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF,
-		status.Error(codes.Unavailable, "no connection"),
-		explainEtcd(rpctypes.ErrNoLeader), explainEtcd(rpctypes.ErrTimeout), explainEtcd(rpctypes.ErrLeaderChanged),
-		explainEtcd(rpctypes.ErrTooManyRequests),
-	}
-	for _, err := range temporary {
-		if IsPermanent(err) {
-			t.Errorf("%v is permanent", err)
-		}
-	}
-}
-
 func TestAFullDiskSaysSo(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "/data/blobs/jobs/1/labels.17ab.tmp", Err: syscall.ENOSPC}
 	err := blobError("jobs/1/labels", full)
-	if !fault.Is(err, "DISK_FULL") || !IsPermanent(err) || strings.Contains(err.Error(), "/data") {
+	if !fault.Is(err, "DISK_FULL") || OutcomeOf(err) != NoSpace || strings.Contains(err.Error(), "/data") {
 		t.Errorf("got %v", err)
 	}
 	_, err = (&explainingWriter{failingWriter{full}, &directory{}, "jobs/1/labels"}).Write([]byte("x"))
@@ -74,7 +35,8 @@ func TestBlobErrorsLeaveOutPaths(t *testing.T) {
 		&os.LinkError{Op: "rename", Old: "/data/blobs/x.tmp", New: "/data/blobs/x", Err: syscall.EIO},
 	} {
 		err := blobError("jobs/1/labels", cause)
-		if !fault.Is(err, "BLOBS_UNAVAILABLE") || IsPermanent(err) || !errors.Is(err, syscall.EIO) ||
+		f, _ := errors.AsType[*fault.Error](err)
+		if !fault.Is(err, "BLOBS_UNAVAILABLE") || OutcomeOf(err) != Unanswered || !errors.Is(f.Cause, syscall.EIO) ||
 			strings.Contains(err.Error(), "/data") || !strings.Contains(err.Error(), "jobs/1/labels") {
 			t.Errorf("got %v", err)
 		}
@@ -109,7 +71,7 @@ func (failingDriver) Close() error { return nil }
 func TestTheSizeOfABlobInAStoreThatFails(t *testing.T) {
 	b := &sealedBlobs{bucket: objectStore{blob.NewBucket(failingDriver{failure: errors.New("503 Slow Down")})}}
 	defer b.Close()
-	if _, err := b.Size(t.Context(), "labels"); errors.Is(err, ErrNotFound) || IsPermanent(err) {
+	if _, err := b.Size(t.Context(), "labels"); OutcomeOf(err) != Unanswered {
 		t.Errorf("got %v", err)
 	}
 	b = &sealedBlobs{bucket: objectStore{blob.NewBucket(failingDriver{failure: ErrNotFound})}}

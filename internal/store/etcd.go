@@ -217,7 +217,7 @@ func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (in
 	// or another condition does not hold.
 	resp, err := s.transact(ctx, conditions, changes, []clientv3.Op{clientv3.OpGet(term.key)})
 	if err != nil {
-		if err = s.explain(err); !IsPermanent(err) {
+		if err = s.explain(err); OutcomeOf(err).MayPass() {
 			term.doubt(mark)
 		}
 		return 0, err

@@ -132,8 +132,8 @@ type countedBlobs struct {
 }
 
 // CountBlobs returns b, adding what is stored to a total and taking off what is deleted. A negative total stays: the
-// blobs have not been counted yet. The total is approximate, so the caller counts again from time to time. Counted adds
-// what is deleted to freed.
+// blobs have not been counted yet. The total is approximate, so the caller counts again from time to time. What is
+// deleted is also added to freed.
 func CountBlobs(b Blobs, total, freed *atomic.Int64) Blobs {
 	return countedBlobs{b, total, freed}
 }

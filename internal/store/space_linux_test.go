@@ -106,8 +106,8 @@ func writeUntilFull(t *testing.T, dir string) {
 		_, err = s.Commit(t.Context(), Txn{Put: []Entry{{Key: "big", Value: make([]byte, 1<<20)}}})
 	}
 	wantReason(t, err, "STORE_FAILED")
-	if !errors.Is(err, ErrClosed) || !IsPermanent(err) {
-		t.Errorf("not as of a store that is closed: %v", err)
+	if OutcomeOf(err) != Failed {
+		t.Errorf("not as of a store that failed: %v", err)
 	}
 	waitLost(t, term)
 	_, again := s.Get(t.Context(), "jobs/1")

@@ -8,6 +8,19 @@
 // A blob is written before the transaction that refers to it. A crash between the two leaves an unused blob, never a
 // reference to a missing one. Large blobs are marked as garbage before they are written, so a crash does not leak them.
 // Small ones are found by a sweep when a coordinator starts.
+//
+// OutcomeOf classifies the error of a call:
+//
+//	            means                                    may pass   a Commit may have    the process is done
+//	                                                     by itself  been committed       with the store
+//	Refused     not found, exists, too large, damaged    no         no                   no
+//	Conflict    ErrConflict                              no         no                   no
+//	NoSpace     DISK_FULL; somebody must free space      no         no                   no
+//	Unanswered  a fault of kind Unavailable              yes        yes                  no
+//	Unclear     the caller's context ended, and others   yes        yes                  no
+//	Deposed     ErrNotLeader                             no         no                   yes
+//	Closed      ErrClosed                                no         yes                  yes
+//	Failed      a *Failure: damage or a failed write     no         yes                  yes
 package store
 
 import (
@@ -75,7 +88,7 @@ type State interface {
 
 	// Commit applies a transaction atomically and durably and returns the revision it created. It returns ErrConflict
 	// if a condition does not hold and ErrNotLeader if this process does not, or no longer, lead; in both cases
-	// nothing was changed.
+	// nothing was changed. After other errors, OutcomeOf says whether the transaction may have been committed.
 	Commit(ctx context.Context, txn Txn) (revision int64, err error)
 
 	// Lead blocks until this process is the only leader among all that use the same state. The name tells people who

@@ -378,7 +378,7 @@ func (m *Manager) commitEnd(j *Job, d decision, blobs endBlobs) error {
 	m.jobs.Delete(j.id) // from now on the stored record is authoritative
 	j.log.PublishEnd(events)
 	for _, prefix := range garbage { // if that fails, the next coordinator tries again
-		if err := m.Garbage.Delete(m.Writer.Context, prefix); err != nil && !fault.Is(err, store.DiskFull) {
+		if err := m.Garbage.Delete(m.Writer.Context, prefix); err != nil && store.OutcomeOf(err) != store.NoSpace {
 			m.Logger.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix,
 				"error", err)
 		}

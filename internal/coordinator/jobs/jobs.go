@@ -97,9 +97,10 @@ func (m *Manager) Close() { m.supervisors.Close() }
 // ErrStopping is the cause with which runs are canceled when the coordinator shuts down. Their jobs stay unfinished.
 var ErrStopping = errors.New("the coordinator is shutting down")
 
-// Interrupted reports whether err only means that this coordinator is shutting down or no longer leads.
+// Interrupted reports whether err only means that this coordinator is shutting down, no longer leads, or has lost its
+// store. What it did not finish is left to the next coordinator.
 func Interrupted(err error) bool {
-	return errors.Is(err, ErrStopping) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrNotLeader)
+	return errors.Is(err, ErrStopping) || store.OutcomeOf(err).IsFinal()
 }
 
 // RunsOn reports whether a job that runs uses a data set.

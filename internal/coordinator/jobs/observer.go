@@ -9,7 +9,6 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -19,7 +18,7 @@ import (
 func (m *Manager) flushEvents(txn store.Txn) error {
 	defer m.Observe.EventFlush(time.Now())
 	err := m.Writer.Commit(txn)
-	if fault.Is(err, store.DiskFull) {
+	if store.OutcomeOf(err) == store.NoSpace {
 		m.Logger.Warn("the events of a job cannot be stored yet", "error", err)
 	}
 	return err

@@ -178,7 +178,7 @@ func (m *Manager) startSnapshots(j *Job, p *runner.Problem) (ctx context.Context
 	}
 	_, limit := m.Problems.SnapshotBytes(p)
 	run, err := m.openSnapshots(j, limit)
-	for pause := dial.NewBackoff(resultRetries); store.IsUnavailable(err) && pause.Wait(j.ctx) == nil; {
+	for pause := dial.NewBackoff(resultRetries); store.OutcomeOf(err) == store.Unanswered && pause.Wait(j.ctx) == nil; {
 		m.Logger.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)
 		run, err = m.openSnapshots(j, limit)
 	}

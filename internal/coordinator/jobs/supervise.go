@@ -238,7 +238,7 @@ func (m *Manager) awaitProblem(j *Job, o *observer) (*runner.Problem, error) {
 		if err == nil {
 			ready, err = m.Problems.Make(j.ctx, p, runner.Accepted)
 		}
-		if !store.IsUnavailable(err) {
+		if store.OutcomeOf(err) != store.Unanswered {
 			return ready, err
 		}
 		m.Logger.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)

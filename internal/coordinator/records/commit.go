@@ -112,27 +112,28 @@ func (w *Writer) Wait() { w.finishing.Wait() }
 // committed although its answer was lost has no further effect or, if it requires that a key is new, ends in a
 // conflict.
 func (w *Writer) Commit(txn store.Txn) error {
-	return w.commitWhile(txn, func(err error) bool { return !store.IsPermanent(err) })
+	return w.commitWhile(txn, store.Outcome.MayPass)
 }
 
 // Persist is like Commit, but waits for space on a full disk. It stores what a run has done: nobody waits for its
 // answer, and the run would be lost.
 func (w *Writer) Persist(txn store.Txn) error {
-	return w.commitWhile(txn, func(err error) bool { return !store.IsPermanent(err) || fault.Is(err, store.DiskFull) })
+	return w.commitWhile(txn, func(o store.Outcome) bool { return o.MayPass() || o == store.NoSpace })
 }
 
-// commitWhile tries to commit a transaction until it succeeds or fails with an error that will not pass.
-func (w *Writer) commitWhile(txn store.Txn, mayPass func(error) bool) error {
+// commitWhile tries to commit a transaction until it succeeds or fails with an outcome that will not pass.
+func (w *Writer) commitWhile(txn store.Txn, mayPass func(store.Outcome) bool) error {
 	unknown := false // whether an earlier attempt was committed
 	for pause := dial.NewBackoff(StoreRetries); ; {
 		_, err := w.State.Commit(w.Context, txn)
-		if err != nil && unknown && !errors.Is(err, store.ErrConflict) {
+		outcome := store.OutcomeOf(err)
+		if err != nil && unknown && outcome != store.Conflict {
 			err = unknownOutcome{err}
 		}
-		if err == nil || !mayPass(err) || w.Context.Err() != nil {
+		if err == nil || !mayPass(outcome) || w.Context.Err() != nil {
 			return err
 		}
-		unknown = unknown || MayBeCommitted(err)
+		unknown = unknown || outcome.MayBeCommitted()
 		w.Logger.Warn("the state store is unavailable, trying again", "key", firstKey(txn), "error", err)
 		if pause.Wait(w.Context) != nil {
 			return err
@@ -159,11 +160,11 @@ func (o unknownOutcome) Unwrap() error { return o.error }
 // Unknown marks the error of a transaction that may have been committed.
 func Unknown(err error) error { return unknownOutcome{err} }
 
-// MayBeCommitted reports whether a transaction may have been committed although it returned an error. Whatever the
-// transaction refers to must then be kept.
+// MayBeCommitted reports whether a transaction may have been committed although a Writer returned an error, for its
+// last attempt or an earlier one. Whatever the transaction refers to must then be kept.
 func MayBeCommitted(err error) bool {
 	_, unknown := errors.AsType[unknownOutcome](err)
-	return err != nil && (unknown || !store.IsPermanent(err) || errors.Is(err, store.ErrClosed))
+	return unknown || store.OutcomeOf(err).MayBeCommitted()
 }
 
 // Batch collects entries into transactions.

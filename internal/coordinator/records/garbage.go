@@ -85,7 +85,7 @@ func (c *Collector) Collect(ctx context.Context, keep NotGarbage) error {
 		}
 		if err != nil {
 			c.Logger.Warn("blobs that are no longer needed cannot be deleted", "blobs", blobs, "error", err)
-			if store.IsUnavailable(err) || errors.Is(err, store.ErrNotLeader) || errors.Is(err, store.ErrClosed) {
+			if outcome := store.OutcomeOf(err); outcome == store.Unanswered || outcome.IsFinal() {
 				break // the others would fail too
 			}
 		}

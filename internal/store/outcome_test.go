@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+func TestOutcomeOf(t *testing.T) {
+	full := fault.New(fault.ResourceExhausted, DiskFull, "full")
+	failure := &Failure{fault.New(fault.Unavailable, storeFailed, "failed")}
+	for want, errs := range map[Outcome][]error{
+		Done: {nil},
+		Refused: {
+			ErrNotFound, ErrExists, fmt.Errorf("blob %q: %w", "x", ErrExists),
+			Txn{Delete: []string{""}}.validate(),
+			Txn{Delete: []string{"a", "a"}}.validate(),
+			Txn{Delete: make([]string, MaxCommitOps+1)}.validate(),
+			checkName("../x"), valueDamaged("jobs/1"),
+			fault.Wrap(fault.New(fault.ResourceExhausted, "STORE_FULL", "full"), "leader election"),
+			explainEtcd(rpctypes.ErrTooManyOps), explainEtcd(rpctypes.ErrRequestTooLarge),
+			explainEtcd(rpctypes.ErrNoSpace), explainEtcd(rpctypes.ErrCorrupt),
+			explainEtcd(rpctypes.ErrPermissionDenied), explainEtcd(rpctypes.ErrUserEmpty),
+			fault.New(fault.DataLoss, "RESULT_DAMAGED", "damaged").Because(ErrClosed), // a cause is only for the log
+		},
+		Conflict: {ErrConflict},
+		NoSpace:  {full, fault.Wrap(full, "jobs/1")},
+		Unanswered: {
+			explainEtcd(rpctypes.ErrNoLeader), explainEtcd(rpctypes.ErrTimeout), explainEtcd(rpctypes.ErrLeaderChanged),
+			unanswered(errDiskSlow),
+		},
+		Unclear: {
+			context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF,
+			status.Error(codes.Internal, "something else"), explainEtcd(rpctypes.ErrTooManyRequests),
+		},
+		Deposed: {ErrNotLeader},
+		Closed:  {ErrClosed, fmt.Errorf("the state: %w", ErrClosed)},
+		Failed:  {failure, fmt.Errorf("the state: %w", failure)},
+	} {
+		for _, err := range errs {
+			if got := OutcomeOf(err); got != want {
+				t.Errorf("the outcome of %v is %v, want %v", err, got, want)
+			}
+		}
+	}
+}
+
+// The table in the comment of the package.
+func TestWhatOutcomesMean(t *testing.T) {
+	type row struct{ mayPass, mayBeCommitted, isFinal bool }
+	for outcome, want := range map[Outcome]row{
+		Done:       {},
+		Refused:    {},
+		Conflict:   {},
+		NoSpace:    {},
+		Unanswered: {mayPass: true, mayBeCommitted: true},
+		Unclear:    {mayPass: true, mayBeCommitted: true},
+		Deposed:    {isFinal: true},
+		Closed:     {mayBeCommitted: true, isFinal: true},
+		Failed:     {mayBeCommitted: true, isFinal: true},
+	} {
+		if got := (row{outcome.MayPass(), outcome.MayBeCommitted(), outcome.IsFinal()}); got != want {
+			t.Errorf("%v: got %+v, want %+v", outcome, got, want)
+		}
+	}
+}
