@@ -14,7 +14,7 @@ coordinator --data-dir state --listen 0.0.0.0:7400 \
 coordinator --store etcd://a:2379,b:2379,c:2379 \
     --blobs s3://bucket --listen 0.0.0.0:7400 --tls certs`,
 		shell.NewGroup("Address and storage",
-			"listen data-dir store blobs restore disk-quota min-free keep-jobs keep-datasets import-allow"),
+			"listen data-dir store blobs blobs-stall restore disk-quota min-free keep-jobs keep-datasets import-allow"),
 		shell.NewGroup("Memory", "memory upload-memory"),
 		shell.NewGroup("Security",
 			"tls tls-ca tls-cert tls-key token-file anonymous insecure audit-log "+

@@ -362,7 +362,7 @@ func TestWhatSIGTERMReplaces(t *testing.T) {
 			"terminated; job job-1 has ended. Run the same command again to get its result"},
 		{true, full, "the disk is full"},
 	} {
-		if got := (&runner{flags: f, id: "job-1", ended: c.ended}).detached(ctx, c.err); got.Error() != c.want {
+		if got := (&runner{flags: f}).detached(ctx, reached{"job-1", c.ended}, c.err); got.Error() != c.want {
 			t.Errorf("ended %v, %v: got %q, want %q", c.ended, c.err, got, c.want)
 		}
 	}

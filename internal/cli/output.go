@@ -25,7 +25,9 @@ type truthFlags struct{ file, scoreOn string }
 
 func (f *truthFlags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.file, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
+	jobflags.MarkStdin(set, "truth")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
+	jobflags.MarkInput(set, "score-on")
 }
 
 // check refuses --score-on without a truth. It reads no file.

@@ -101,114 +101,144 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (p *prin
 	return p, err
 }
 
-// runner is one run, from the flags to the files of the result. Its steps are read, complete, fetch and write.
-// After fetch, the result must reach the user: what fails is kept in partial and does not stop the rest, except for
-// writing the folder.
+// runner makes one run, from the flags to the files of the result. Each step takes what the one before returned.
 type runner struct {
 	app        *app
 	flags      *runFlags
 	out        *report.OutputDir // nil for none
-	client     *client.Client    // run starts an embedded one if it is nil
+	client     *client.Client    // nil for an embedded one, which the run starts
 	summarized bool
+}
 
-	// Set by read.
+// runInput is what a run reads before it sends anything.
+type runInput struct {
 	inputs   *inputs // nil if nothing records them
 	job      *jobflags.Job
-	truth    *jobflags.Truth // nil if there is none, or until fetch if it names rows of a streamed table
+	truth    *jobflags.Truth // nil if there is none, or if it names rows of a table that is not read yet
 	progress *report.Progress
+}
 
-	// Set by complete.
+// endedJob is a job that has ended with labels. Its result must reach the user: what fails from then on is kept in
+// partial and does not stop the rest, except for writing the folder.
+type endedJob struct {
+	id         string
 	submission *submission
-	id         string // of the job; "" if it is not known
-	ended      bool   // the job has ended with labels
-	partial    error  // why a part of the result is missing
+	partial    error // why a part of the result is missing
+}
 
-	rows *jobRows // set by fetch
+// jobResult is the result of a job, and what its pictures show.
+type jobResult struct {
+	printout *printout
+	rows     *jobRows
+	truth    *jobflags.Truth
 }
 
 // run takes all steps. The progress ends before anything else is printed.
-func (r *runner) run(ctx context.Context) (p *printout, err error) {
+func (r *runner) run(ctx context.Context) (*printout, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop() // ends the hashing of inputs
-	defer func() { err = r.detached(ctx, err) }()
-	if err := r.read(ctx); err != nil {
-		return nil, err
+	in, err := r.read(ctx)
+	if err != nil {
+		return nil, r.detached(ctx, reached{}, err)
 	}
-	defer func() {
-		if r.progress.End(); p == nil {
-			r.progress.Failed()
-		}
-	}()
+	var at reached
+	p, err := r.connected(ctx, in, &at)
+	in.progress.End()
+	if p == nil {
+		in.progress.Failed()
+	}
+	return p, r.detached(ctx, at, err)
+}
+
+// reached is how far a run has come, for the error that ends it.
+type reached struct {
+	id    string // of the job; "" if it is not known
+	ended bool   // the job has ended with labels
+}
+
+// connected takes the steps that need a coordinator. It starts one if there is none.
+func (r *runner) connected(ctx context.Context, in *runInput, at *reached) (*printout, error) {
 	if r.client == nil {
-		if r.client, err = client.StartEmbedded(ctx, r.flags.workers.Whole(), r.app.stderr); err != nil {
+		embedded, err := client.StartEmbedded(ctx, r.flags.workers.Whole(), r.app.stderr)
+		if err != nil {
 			return nil, err
 		}
-		defer r.client.Close()
+		defer embedded.Close()
+		r.client = embedded
 	}
 	ctx, done := r.client.Context(ctx)
 	defer done()
-	defer func() { err = client.Cause(ctx, err) }()
-	if err := r.complete(ctx); err != nil {
+	p, err := r.submitAndFetch(ctx, in, at)
+	return p, client.Cause(ctx, err)
+}
+
+// submitAndFetch runs the job and delivers its result. An error that concerns a part of the result comes with it.
+func (r *runner) submitAndFetch(ctx context.Context, in *runInput, at *reached) (*printout, error) {
+	ended, err := r.complete(ctx, in, at)
+	if err != nil {
 		return nil, err
 	}
-	if p, err = r.fetch(ctx); err != nil {
+	result, err := r.fetch(ctx, in, ended)
+	if err != nil {
 		return nil, err
 	}
-	if err := r.write(ctx, p); err != nil {
-		return nil, errors.Join(err, r.partial)
+	if err := r.write(ctx, ended, result); err != nil {
+		return nil, errors.Join(err, ended.partial)
 	}
-	return p, r.partial
+	return result.printout, ended.partial
 }
 
 // read reads the files, and reports mistakes in them before anything is uploaded.
-func (r *runner) read(ctx context.Context) (err error) {
+func (r *runner) read(ctx context.Context) (*runInput, error) {
 	a, flags := r.app, r.flags
-	r.inputs = a.noteInputs(ctx, &flags.job.DataFlags, &flags.output)
-	if r.job, err = a.readJob(ctx, flags.job, r.client, r.out != nil); err != nil {
-		return err
+	inputs := a.noteInputs(ctx, &flags.job.DataFlags, &flags.output)
+	job, err := a.readJob(ctx, flags.job, r.client, r.out != nil)
+	if err != nil {
+		return nil, err
 	}
-	if err := a.checkGraph(&flags.output, r.job.Spec, &flags.job.DataFlags); err != nil {
-		return err
+	if err := a.checkGraph(&flags.output, job.Spec, &flags.job.DataFlags); err != nil {
+		return nil, err
 	}
-	if r.truth, err = r.job.LoadTruth(flags.truth.file, flags.truth.scoreOn); err != nil {
-		return err
+	truth, err := job.LoadTruth(flags.truth.file, flags.truth.scoreOn)
+	if err != nil {
+		return nil, err
 	}
-	a.printDropped(r.job.Filter)
-	r.progress = report.NewProgress(a.stderr, flags.output.quiet).Localized(r.job.Localize, r.summarized)
-	return nil
+	a.printDropped(job.Filter)
+	progress := report.NewProgress(a.stderr, flags.output.quiet).Localized(job.Localize, r.summarized)
+	return &runInput{inputs: inputs, job: job, truth: truth, progress: progress}, nil
 }
 
 // complete submits the job and waits for its end.
-func (r *runner) complete(ctx context.Context) error {
-	s, err := r.app.submissionOf(ctx, r.client, r.job, r.progress)
+func (r *runner) complete(ctx context.Context, in *runInput, at *reached) (*endedJob, error) {
+	s, err := r.app.submissionOf(ctx, r.client, in.job, in.progress)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r.submission = s
-	request := r.job.Request(s.spec, r.flags.requestID)
-	r.id, err = r.client.Complete(ctx, request, s.data, r.progress, r.flags.onInterrupt())
+	request := in.job.Request(s.spec, r.flags.requestID)
+	at.id, err = r.client.Complete(ctx, request, s.data, in.progress, r.flags.onInterrupt())
 	if err != nil && !fault.Is(err, fault.LabelsSoFar) {
-		return explainReuse(r.job.Locate(err))
+		return nil, explainReuse(in.job.Locate(err))
 	}
-	r.ended, r.partial = true, err
-	return nil
+	at.ended = true
+	return &endedJob{id: at.id, submission: s, partial: err}, nil
 }
 
 // fetch fetches the result of the job and scores it.
-func (r *runner) fetch(ctx context.Context) (*printout, error) {
-	outcome, err := r.client.Fetch(ctx, r.id, extentFor(r.flags.output.out))
+func (r *runner) fetch(ctx context.Context, in *runInput, ended *endedJob) (*jobResult, error) {
+	outcome, err := r.client.Fetch(ctx, ended.id, extentFor(r.flags.output.out))
 	if err != nil {
 		return nil, err
 	}
-	if r.rows, err = r.submission.rows(ctx, outcome); err != nil {
+	rows, err := ended.submission.rows(ctx, outcome)
+	if err != nil {
 		return nil, err
 	}
-	job := r.rows.job
-	unprinted := r.progress.UnprintedNotices(outcome.Result.GetWarnings())
+	job := rows.job
+	unprinted := in.progress.UnprintedNotices(outcome.Result.GetWarnings())
 	job.LocalizeResult(outcome.Result)
 	if !r.summarized {
 		for _, n := range unprinted {
-			r.progress.Warn("warning: %s", n.GetMessage())
+			in.progress.Warn("warning: %s", n.GetMessage())
 		}
 	}
 	result := report.New(outcome, job.Filter)
@@ -216,44 +246,45 @@ func (r *runner) fetch(ctx context.Context) (*printout, error) {
 	result.Classes = job.ClusterClasses(outcome.Labels)
 	result.ClassesFor = job.ClusterClasses
 	result.AddRecipe(job.Table)
-	if r.truth == nil {
-		r.truth, err = job.LoadTruth(r.flags.truth.file, r.flags.truth.scoreOn)
+	truth := in.truth
+	if truth == nil {
+		truth, err = job.LoadTruth(r.flags.truth.file, r.flags.truth.scoreOn)
 	}
-	r.partial = errors.Join(r.partial, err, result.Score(r.truth))
-	r.progress.End()
-	result.Run.Origin = r.app.origin(r.inputs, job.Name, r.submission.spec)
-	return &printout{report: result, notices: unprinted}, nil
+	ended.partial = errors.Join(ended.partial, err, result.Score(truth))
+	in.progress.End()
+	result.Run.Origin = r.app.origin(in.inputs, job.Name, ended.submission.spec)
+	return &jobResult{printout: &printout{report: result, notices: unprinted}, rows: rows, truth: truth}, nil
 }
 
 // write writes the files of the result.
-func (r *runner) write(ctx context.Context, p *printout) error {
+func (r *runner) write(ctx context.Context, ended *endedJob, result *jobResult) error {
 	a, output := r.app, &r.flags.output
-	r.partial = errors.Join(r.partial, a.saveNeighborGraph(ctx, r.client, r.id, output.saveGraph))
-	scene := sceneOf(r.rows.job, r.truth)
-	scene.Spec = r.submission.spec
+	ended.partial = errors.Join(ended.partial, a.saveNeighborGraph(ctx, r.client, ended.id, output.saveGraph))
+	scene := sceneOf(result.rows.job, result.truth)
+	scene.Spec = ended.submission.spec
 	if r.out != nil {
-		if err := r.rows.draw(ctx, &scene); err != nil {
+		if err := result.rows.draw(ctx, &scene); err != nil {
 			a.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
-	return a.writeFiles(ctx, p, scene, r.out, output, output.labelOutput(r.rows.join))
+	return a.writeFiles(ctx, result.printout, scene, r.out, output, output.labelOutput(result.rows.join))
 }
 
 // detached replaces the error of a run that SIGTERM ended while its job goes on, or while the result of its job could
 // still be fetched. Other errors after the job has ended, such as a full disk, stay.
-func (r *runner) detached(ctx context.Context, err error) error {
+func (r *runner) detached(ctx context.Context, at reached, err error) error {
 	switch {
 	case err == nil || !r.flags.onInterrupt().Detaches(ctx):
 		return err
-	case r.ended && !errors.Is(err, context.Canceled) && status.Code(err) != codes.Canceled:
+	case at.ended && !errors.Is(err, context.Canceled) && status.Code(err) != codes.Canceled:
 		return err
-	case r.ended:
+	case at.ended:
 		return fault.New(fault.Unavailable, "DETACHED",
-			"terminated; job %s has ended. Run the same command again to get its result", r.id)
+			"terminated; job %s has ended. Run the same command again to get its result", at.id)
 	}
 	job := "its job, if it was created,"
-	if r.id != "" {
-		job = "job " + r.id
+	if at.id != "" {
+		job = "job " + at.id
 	}
 	return fault.New(fault.Unavailable, "DETACHED",
 		"terminated; %s continues. Run the same command again to wait for it", job)

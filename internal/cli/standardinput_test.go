@@ -67,7 +67,7 @@ func TestStandardInput(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--data - --constraints -", "standard input is one file, but --constraints - and --data - both name it"},
 		{"--data people.csv --score-on - --truth truth.csv",
-			"--score-on is not read from standard input; --data, --graph, "},
+			"--score-on is not read from standard input; --constraints, --data, "},
 		{"--graph - --format parquet", `the format "parquet" is not supported for this input; use csv, tsv, txt`},
 		{"--kernel-matrix -", "neither the name nor the first bytes identify the format; set --format"},
 		{"--data people.csv --truth - --sample-constraints 3", "give --truth as a file"},

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,10 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/objects"
 )
@@ -46,9 +43,11 @@ func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	f := newDataFlags(set)
 	f.inputFlags.add(set, "the points of the job in this `FILE`, to draw clusters.svg")
 	set.StringVar(&f.graph, "graph", "", "the graph of the job in this `FILE`, to draw clusters.svg")
+	MarkStdin(set, "graph")
 	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "",
 		"the kernel matrix of the job in this `FILE`, to draw clusters.svg")
+	MarkStdin(set, "kernel-matrix")
 	f.tableFlags.add(set)
 	return &f
 }
@@ -58,6 +57,7 @@ func (f *DataFlags) addGraphFlags(set *pflag.FlagSet) {
 	set.Var(f.vertices, "vertices", "number of vertices of the graph, if some of the last have no edge")
 	set.StringVar(&f.vertexList, "vertex-list", "",
 		"names of all vertices in this `FILE`, one per line, including those without an edge")
+	MarkInput(set, "vertex-list")
 	set.BoolVar(&f.namedVertices, "named-vertices", false,
 		"treat vertex numbers as names: for numbers that start at 1 or have gaps")
 }
@@ -178,6 +178,7 @@ type inputFlags struct {
 // add declares --data, which may be repeated, --format and --array.
 func (f *inputFlags) add(set *pflag.FlagSet, usage string) {
 	set.StringArrayVar(&f.files, "data", nil, usage)
+	MarkStdin(set, "data")
 	set.StringVar(&f.format, "format", "", "the `FORMAT` of the data: "+strings.Join(format.Formats(), ", ")+
 		" (default: detected by content or name)")
 	set.StringVar(&f.array, "array", "",
@@ -286,31 +287,32 @@ type tableFlags struct {
 	missing, dates *shell.Value
 }
 
-// onlyForTables lists the flags that apply only to tables.
-var onlyForTables = []string{"delimiter", "header", "id-column", "label-column", "ignore", "columns", "categorical",
-	"keep", "dates", "keep-last-row"}
-
 // The values of --dates.
 const datesIgnored, datesAsNumbers = "ignore", "numbers"
 
-// add declares the flags. Those in onlyForTables are refused for other data; --missing is not among them.
+// add declares the flags. All but --missing are refused for data that is not a table.
 func (f *tableFlags) add(set *pflag.FlagSet) {
-	f.readingFlags.add(set)
-	set.StringVar(&f.columns.ID, "id-column", "",
+	only := pflag.NewFlagSet("tables", pflag.ContinueOnError)
+	f.readingFlags.add(only)
+	only.StringVar(&f.columns.ID, "id-column", "",
 		"the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
-	set.StringVar(&f.columns.Label, "label-column", "", "the `COLUMN` with known classes, empty if unknown")
-	set.StringSliceVar(&f.columns.Ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
-	set.StringSliceVar(&f.columns.Only, "columns", nil,
+	only.StringVar(&f.columns.Label, "label-column", "", "the `COLUMN` with known classes, empty if unknown")
+	only.StringSliceVar(&f.columns.Ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
+	only.StringSliceVar(&f.columns.Only, "columns", nil,
 		"the only `COLUMNS` of a table to cluster by, separated by commas")
-	set.StringSliceVar(&f.columns.Categorical, "categorical", nil,
+	only.StringSliceVar(&f.columns.Categorical, "categorical", nil,
 		"`COLUMNS` whose values are categories even if they are numbers (default: text columns with few values)")
-	set.StringSliceVar(&f.columns.Keep, "keep", nil,
+	only.StringSliceVar(&f.columns.Keep, "keep", nil,
 		"`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or "+
 			"contain numbers such as -999")
-	f.dates = shell.NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(set, "dates",
+	f.dates = shell.NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(only, "dates",
 		"dates in a table: ignore them, or use them as numbers of days since 1970")
-	set.BoolVar(&f.columns.KeepLastRow, "keep-last-row", false,
+	only.BoolVar(&f.columns.KeepLastRow, "keep-last-row", false,
 		"use the last row of a table even if it looks like a row of totals")
+	only.VisitAll(func(flag *pflag.Flag) {
+		set.AddFlag(flag)
+		mark(set, flag.Name, tableMark)
+	})
 	f.missing = shell.NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing",
 		"missing values: auto (fill from similar rows; leave out mostly empty columns), mean, median (or the most "+
 			"frequent category), "+
@@ -347,137 +349,14 @@ func (f *DataFlags) checkTable(source string) error {
 	if f.IsTable() {
 		return nil
 	}
-	for _, flag := range onlyForTables {
-		if f.Given(flag) {
-			return shell.Usage("--%s requires a table as --data, such as a .csv file", flag)
-		}
+	if flag := firstGiven(f.set, tableMark); flag != "" {
+		return shell.Usage("--%s requires a table as --data, such as a .csv file", flag)
 	}
 	switch {
 	case f.Given("missing") && source != "data":
 		return shell.Usage("--missing requires --data: it is about rows of a file of points")
 	case f.missing.Text == string(recipe.Mean) || f.missing.Text == string(recipe.Median):
 		return shell.Usage("--missing %s requires a table as --data; in this format use --missing drop", f.missing.Text)
-	}
-	return nil
-}
-
-// plainFiles lists the flags that name input files and are not options of the catalog.
-var plainFiles = []string{"data", "graph", "kernel-matrix", "file", "truth", "score-on", "vertex-list"}
-
-// NamedFile is an input file and the flag that names it. The path is as the user wrote it.
-type NamedFile struct{ Flag, Path string }
-
-// NamedFiles returns the input files that flags name. A folder stands for its parts. Relative paths start from
-// directory.
-func (f *DataFlags) NamedFiles(directory string) []NamedFile {
-	var files []NamedFile
-	visitPaths(f.set, func(flag, path string) string {
-		entries, err := os.ReadDir(ResolvePath(directory, path))
-		if err != nil { // not a folder
-			files = append(files, NamedFile{flag, path})
-			return path
-		}
-		for _, entry := range entries {
-			if format.IsPart(entry) {
-				files = append(files, NamedFile{flag, filepath.Join(path, entry.Name())})
-			}
-		}
-		return path
-	})
-	return files
-}
-
-// RefuseInput refuses an output file that is one of the input files, under whatever name. flag names the output.
-// Relative paths of inputs start from directory.
-func RefuseInput(flag, out, directory string, inputs []NamedFile, more ...string) error {
-	info, err := os.Stat(out)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	for _, file := range inputs {
-		more = append(more, ResolvePath(directory, file.Path))
-	}
-	for _, path := range more {
-		if input, err := os.Stat(path); err == nil && os.SameFile(info, input) {
-			return fault.Invalid("BAD_OUTPUT",
-				"%s is an input, which would be overwritten; choose another file with %s", out, flag)
-		}
-	}
-	return nil
-}
-
-// ResolveFiles replaces relative paths of input files in flags by paths within directory.
-func (f *DataFlags) ResolveFiles(directory string) {
-	visitPaths(f.set, func(_, path string) string { return ResolvePath(directory, path) })
-}
-
-// StandardInput is the path that stands for standard input.
-const StandardInput = "-"
-
-// ResolvePath returns a path within directory, unless the path is absolute, standard input or a URI.
-func ResolvePath(directory, path string) string {
-	if path == StandardInput || filepath.IsAbs(path) || objects.IsURI(path) {
-		return path
-	}
-	return filepath.Join(directory, path)
-}
-
-// visitPaths replaces every path of an input file in the flags that were given.
-func visitPaths(set *pflag.FlagSet, replace func(flag, path string) string) {
-	set.Visit(func(flag *pflag.Flag) {
-		switch value := flag.Value.(type) {
-		case *OptionFlag:
-			switch {
-			case value.Option.Type == catalog.File:
-				value.Text = replace(flag.Name, value.Text)
-			case value.path != "":
-				value.path = replace(flag.Name, value.path)
-			}
-		case pflag.SliceValue:
-			if slices.Contains(plainFiles, flag.Name) {
-				paths := value.GetSlice()
-				for at, path := range paths {
-					paths[at] = replace(flag.Name, path)
-				}
-				_ = value.Replace(paths) // never fails
-			}
-		default:
-			if slices.Contains(plainFiles, flag.Name) {
-				_ = value.Set(replace(flag.Name, value.String()))
-			}
-		}
-	})
-}
-
-// fromStdin lists the flags whose file may be standard input.
-var fromStdin = []string{"data", "graph", "kernel-matrix", "constraints", "seeds", "weights", "truth"}
-
-// CheckStandardInput refuses empty paths, and standard input for flags that do not support it or for more than one
-// flag.
-func (f *DataFlags) CheckStandardInput() error {
-	var users []string
-	var err error
-	visitPaths(f.set, func(flag, path string) string {
-		if path == "" {
-			err = shell.Usage("--%s names no file", flag)
-		}
-		if path == StandardInput {
-			users = append(users, "--"+flag+" -")
-			if !slices.Contains(fromStdin, flag) {
-				err = shell.Usage("--%s is not read from standard input; --%s and --%s are", flag,
-					strings.Join(fromStdin[:len(fromStdin)-1], ", --"), fromStdin[len(fromStdin)-1])
-			}
-		}
-		return path
-	})
-	switch {
-	case err != nil:
-		return err
-	case len(users) > 1:
-		return shell.Usage("standard input is one file, but %s both name it; give one of them as a file",
-			strings.Join(users[:2], " and "))
-	case f.Given("sample-constraints") && slices.Contains(users, "--truth -"):
-		return shell.Usage("--sample-constraints reads the truth a second time; give --truth as a file")
 	}
 	return nil
 }

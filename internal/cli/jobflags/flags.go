@@ -62,9 +62,11 @@ func Add(set *pflag.FlagSet) *Flags {
 		"sample this many constraints from --truth or --label-column, with --seed")
 	set.StringVar(&f.graph, "graph", "",
 		"cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz, .zst)")
+	MarkStdin(set, "graph")
 	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "",
 		"cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz, .zst)")
+	MarkStdin(set, "kernel-matrix")
 	for _, o := range catalog.Options {
 		if o.NoFlag {
 			continue
@@ -76,8 +78,12 @@ func Add(set *pflag.FlagSet) *Flags {
 			declared.NoOptDefVal = "true"
 		}
 	}
+	for _, small := range []string{"constraints", "seeds", "weights"} {
+		MarkStdin(set, small)
+	}
 	set.StringVarP(&f.jobFile, "file", "f", "",
 		"job `FILE` in YAML or JSON with the fields of JobSpec and Scheduling, and display_name; flags override it")
+	MarkInput(set, "file")
 	set.Var(&f.timeout, "timeout", "end the job, keeping the labels so far, after this time, such as 10m; time in "+
 		"the queue does not count")
 	f.priority = shell.NewChoice("normal", "low", "normal", "high").Declare(set, "priority",
