@@ -229,7 +229,7 @@ func TestStartsOfRestarts(t *testing.T) {
 		if problem.Restarts() != c.restarts {
 			t.Errorf("%s: %d restarts, want %d", name, problem.Restarts(), c.restarts)
 		}
-		if got := problem.plan.starts[:len(c.starts)]; !slices.Equal(got, c.starts) {
+		if got := problem.plan.Starts[:len(c.starts)]; !slices.Equal(got, c.starts) {
 			t.Errorf("%s: restarts start by %v, want %v", name, got, c.starts)
 		}
 	}
@@ -267,27 +267,35 @@ func TestStartsOnGraphs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(p.plan.starts, c.starts) || p.Runs() != c.runs ||
+		if !slices.Equal(p.plan.Starts, c.starts) || p.Runs() != c.runs ||
 			p.StartsSpectral() != (c.start == clustering.StartSpectral) {
-			t.Errorf("%d restarts of %v: starts %v in %d runs, want %v in %d", c.restarts, c.start, p.plan.starts,
+			t.Errorf("%d restarts of %v: starts %v in %d runs, want %v in %d", c.restarts, c.start, p.plan.Starts,
 				p.Runs(), c.starts, c.runs)
 		}
 	}
 }
 
-// zeros is an executor of a matrix of zeros that only sums columns.
+// zeros is an executor of a matrix of zeros.
 type zeros struct {
 	Executor
+	matrix zeroMatrix
+}
+
+func (z zeros) Matrix() Matrix { return z.matrix }
+
+// zeroMatrix is a matrix of zeros that only sums columns.
+type zeroMatrix struct {
+	Matrix
 	rows int
 }
 
-func (z zeros) ColumnSums(_ context.Context, lists [][]int32) ([][]float64, error) {
+func (z zeroMatrix) ColumnSums(_ context.Context, lists [][]int32) ([][]float64, error) {
 	return slices.Repeat([][]float64{make([]float64, z.rows)}, len(lists)), nil
 }
 
 // The cost of a merger needs memory for the clusters, not for all pairs of them.
 func TestLeastMergeOfManyClusters(t *testing.T) {
-	s := &Setup{p: &Problem{spec: clustering.Spec{K: 1 << 18}}, x: zeros{rows: 2}, weights: []float64{1, 1}}
+	s := &Setup{p: &Problem{spec: clustering.Spec{K: 1 << 18}}, x: zeros{matrix: zeroMatrix{rows: 2}}, weights: []float64{1, 1}}
 	if got, err := s.leastMerge(context.Background(), []int32{3, 1<<18 - 1}); got != 0 || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}

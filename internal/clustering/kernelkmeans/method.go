@@ -125,7 +125,7 @@ func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
 
 // endsAtRise reports whether a step that raises the objective ends the run. That is the default for labels of package
 // multilevel: no single move improves them, and steps that continue from worse labels seldom lead to better ones.
-func (m *method) endsAtRise() bool { return m.p.options.RiseOpen && m.p.plan.multilevel }
+func (m *method) endsAtRise() bool { return m.p.options.RiseOpen && m.p.StartsMultilevel() }
 
 // batch assigns all points once and fills the clusters that this emptied.
 func (m *method) batch() error {

@@ -24,14 +24,14 @@ type Problem struct {
 
 	spec              clustering.Spec
 	options           Options
-	plan              startPlan
+	plan              clustering.StartPlan
 	n                 int
 	weights           []float64 // a_i on the weight grid; nil means degrees (normalized cut) or all 1
 	weightGrid        kernel.Grid
-	maxConstraintUnit float64        // upper bound of the unit of constraint weights, with Spec.Choose
-	unconstrained     []int32        // labels of the unconstrained answer; nil if not known
-	graph             *dataset.Graph // nil if the data is not a graph
-	unit              int            // exponent: the matrix is 2^unit times the weights of the graph
+	maxConstraintUnit float64                   // upper bound of the unit of constraint weights, with Spec.Choose
+	unconstrained     *clustering.Unconstrained // nil if not known
+	graph             *dataset.Graph            // nil if the data is not a graph
+	unit              int                       // exponent: the matrix is 2^unit times the weights of the graph
 }
 
 // Rows returns n.

@@ -31,7 +31,7 @@ func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Setu
 		return nil, err
 	}
 	if p.unconstrained != nil {
-		answer, err := f.assignmentOf(ctx, p.unconstrained)
+		answer, err := f.assignmentOf(ctx, p.unconstrained.Labels)
 		if err != nil {
 			return nil, err
 		}

@@ -127,10 +127,10 @@ func (s *Setup) unbalancedStart(labels []int32) []clustering.Notice {
 			sizes[c]++
 		}
 	}
-	if s.p.plan.mixed { // other restarts start otherwise
+	if s.p.startOpen() { // other restarts start otherwise
 		return nil
 	}
-	start := s.p.plan.starts[0]
+	start := s.p.plan.Starts[0]
 	if largest := slices.Max(sizes); s.p.spec.K > 1 && start != clustering.StartLabels &&
 		start != clustering.StartRandom &&
 		float64(largest) > maxStartShare*float64(s.active) && s.active >= 20*s.p.spec.K {

@@ -21,7 +21,7 @@ import (
 func (m *method) start(ctx context.Context) error {
 	var labels []int32
 	var err error
-	switch m.p.plan.starts[m.restart] {
+	switch m.p.plan.Starts[m.restart] {
 	case clustering.StartLabels:
 		return m.load(m.p.spec.Initialization.Labels)
 	case clustering.StartRandom:
@@ -253,7 +253,7 @@ func (m *method) largePieces() embedding.Subset {
 
 // VectorsPerProduct returns how many vectors the matrix is multiplied with at a time.
 func (p *Problem) VectorsPerProduct() int {
-	if p.plan.spectral {
+	if p.StartsSpectral() {
 		return embedding.ProductsAtOnce
 	}
 	return 1
@@ -322,7 +322,7 @@ func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
 // unite moves all points of a must-link component to the cluster that most of them are in, the first of equals. Two
 // linked points in different clusters would attract each other and, moving simultaneously, only swap places.
 func (m *method) unite() error {
-	if !m.p.plan.mixed || m.p.Constraints.Len() == 0 {
+	if !m.p.startOpen() || m.p.Constraints.Len() == 0 {
 		return nil
 	}
 	components := m.constraints.Components() // in which isolated points are alone

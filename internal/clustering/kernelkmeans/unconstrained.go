@@ -7,7 +7,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // withUnconstrained returns the problem with its unconstrained answer, if the user left choices open. The answer serves
@@ -22,7 +21,7 @@ import (
 // times the mean weight of the two points: the most that constraints can weigh without creating clusters that consist
 // of them alone. It does not depend on the number of constraints.
 func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, error) {
-	if p.plan.unconstrained == 0 {
+	if len(p.plan.Unconstrained) == 0 {
 		return p, nil
 	}
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
@@ -32,20 +31,23 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	plain := *p
 	plain.Constraints, plain.Warnings = none, nil
 	plain.spec.Supervision.Constraints, plain.spec.MaxIterations = nil, max(p.spec.MaxIterations, 1)
-	plain.plan = plain.planStarts()
+	plain.plan = clustering.StartPlan{Starts: p.plan.Unconstrained}
 	f, err := NewSetup(ctx, &plain, x, clustering.NopObserver{})
 	if err != nil {
 		return nil, err
 	}
-	answer, err := f.unconstrained(ctx)
+	answer, err := clustering.FindUnconstrained(ctx, startedJob{f}, p.n, p.spec.K,
+		func(ctx context.Context, found *clustering.Result) (float64, error) {
+			return f.leastMerge(ctx, found.Labels)
+		})
 	if err != nil {
 		return nil, err
 	}
-	cost := answer.cost
+	cost := answer.Cost
 	chosen := *p
-	chosen.unconstrained = answer.labels
-	if p.plan.mixed {
-		chosen.spec.Initialization.Labels = answer.labels
+	chosen.unconstrained = &answer
+	if p.startOpen() {
+		chosen.spec.Initialization.Labels = answer.Labels
 	}
 	if !(cost > 0) { // one cluster, or several of the same points
 		cost = 1
@@ -115,35 +117,4 @@ func (b startedJob) Notices() []clustering.Notice { return nil }
 
 func (b startedJob) Begin(context.Context, clustering.Observer) (clustering.Setup, error) {
 	return b.Setup, nil
-}
-
-// unconstrained is the answer without constraints, and the least cost of merging two of its clusters.
-type unconstrained struct {
-	labels []int32
-	cost   float64
-}
-
-// unconstrained computes the answer without constraints, unless an earlier process has.
-func (s *Setup) unconstrained(ctx context.Context) (unconstrained, error) {
-	return snapshot.Once(ctx, "unconstrained",
-		func(w *snapshot.Writer, u unconstrained) {
-			w.Int32s(u.labels)
-			w.Float(u.cost)
-		},
-		func(r *snapshot.Reader) unconstrained {
-			u := unconstrained{r.Labels(s.p.n, s.p.spec.K), r.Float()}
-			r.Check(clustering.Complete(u.labels))
-			return u
-		},
-		func(ctx context.Context) (unconstrained, error) {
-			answer, err := clustering.Run(ctx, startedJob{s}, clustering.NopObserver{})
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return unconstrained{}, err
-			}
-			cost, err := s.leastMerge(ctx, answer.Labels)
-			return unconstrained{answer.Labels, cost}, err
-		})
 }

@@ -94,7 +94,7 @@ func TestTheUnitIsTheMeanDistortion(t *testing.T) {
 	if !slices.ContainsFunc(problem.Constraints.Pairs(), func(p constraint.Pair) bool { return p.Weight == 2.5 }) {
 		t.Error("no pair has a weight of its own")
 	}
-	if !slices.Equal(weighed.unconstrained.labels, free.Labels) {
+	if !slices.Equal(weighed.unconstrained.Labels, free.Labels) {
 		t.Error("the unconstrained answer is not that of k-means")
 	}
 	spec.Algorithm = &Options{Algorithm: HMRFKmeans} // whose penalties have a unit of their own
@@ -165,7 +165,7 @@ func TestStartsOfRestarts(t *testing.T) {
 		if problem.Restarts() != c.restarts {
 			t.Errorf("%s: %d restarts, want %d", name, problem.Restarts(), c.restarts)
 		}
-		if got := problem.plan.starts[:len(c.starts)]; !slices.Equal(got, c.starts) {
+		if got := problem.plan.Starts[:len(c.starts)]; !slices.Equal(got, c.starts) {
 			t.Errorf("%s: restarts start by %v, want %v", name, got, c.starts)
 		}
 	}

@@ -29,21 +29,22 @@ type Problem struct {
 	// OnlyBest means that the labels of restarts that do not win are not needed.
 	OnlyBest bool
 
-	spec    clustering.Spec
-	options Options
-	plan    startPlan
-	n, d    int
-	data    dataset.Dataset          // in Units
-	source  *vector.Source           // for rows that methods read themselves: constrained points, seeds
-	seeds   []constraint.SeededPoint // ascending by point
-	links   []metric.Link            // one per constraint, with rows if the penalty needs distances
-	colored *colored                 // only for COP-KMeans
-	blocks  *blocks                  // only for PC-KMeans with Contract
-	ranges  []float64                // of the features, if a penalty needs them; set by begin
-	draws   *sync.Map                // shared by all problems on the same rows; see drawKey
-	sampled []float64                // where the run without constraints begins; nil if that is not given
+	spec     clustering.Spec
+	options  Options
+	plan     clustering.StartPlan
+	n, d     int
+	data     dataset.Dataset          // in Units
+	source   *vector.Source           // for rows that methods read themselves: constrained points, seeds
+	seeds    []constraint.SeededPoint // ascending by point
+	links    []metric.Link            // one per constraint, with rows if the penalty needs distances
+	colored  *colored                 // only for COP-KMeans
+	blocks   *blocks                  // only for PC-KMeans with Contract
+	ranges   []float64                // of the features, if a penalty needs them; set by begin
+	draws    *sync.Map                // shared by all problems on the same rows; see drawKey
+	sampled  []float64                // where the run without constraints begins; nil if that is not given
+	raceRows int                      // that starts race on; 0 if they do not
 
-	unconstrained *unconstrained // set by begin if the plan asks for it
+	unconstrained *clustering.Unconstrained // set by begin if the plan asks for it
 }
 
 // Rows returns n.
@@ -113,6 +114,7 @@ func (p *Problem) resolve(spec clustering.Spec) error {
 		return err
 	}
 	p.prepareSeeds()
+	p.raceRows = p.planRace()
 	p.plan = p.planStarts()
 	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
 		return fault.Invalid("TOO_MANY_COLUMNS",

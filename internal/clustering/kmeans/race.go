@@ -44,6 +44,20 @@ func (p *Problem) mayRace() bool {
 		p.n/raceShare >= p.raceSize()
 }
 
+// planRace returns the number of rows that starts race on: those of k-means, or those without constraints. It is 0 if
+// they do not race.
+func (p *Problem) planRace() int {
+	start := p.startKind()
+	random := start == clustering.StartKmeansPlusPlus || start == clustering.StartRandom
+	if p.mayRace() && (p.options.Algorithm == Kmeans && random || p.weighed()) {
+		return p.raceSize()
+	}
+	return 0
+}
+
+// RaceRows returns the number of rows that starts race on, or 0 if they do not.
+func (p *Problem) RaceRows() int { return p.raceRows }
+
 // winner returns the centroids where the best start on the sample ended.
 func (p *Problem) winner(ctx context.Context) ([]float64, error) {
 	return snapshot.Once(ctx, "race", (*snapshot.Writer).Floats, func(r *snapshot.Reader) []float64 {

@@ -26,7 +26,7 @@ func (s *state) start() error {
 		s.metric = unit
 	}
 	var err error
-	switch start := s.p.plan.starts[s.restart]; {
+	switch start := s.p.plan.Starts[s.restart]; {
 	case start == clustering.StartLabels:
 		if err := s.load(s.p.spec.Initialization.Labels); err != nil {
 			return err
@@ -298,7 +298,7 @@ func (s *state) neighborhoods() error {
 	}
 	slices.SortStableFunc(neighborhoods, func(a, b int32) int { return cmp.Compare(size(b), size(a)) })
 	k := s.p.spec.K
-	if s.p.plan.starts[s.restart] == clustering.StartWeightedFarthestFirst {
+	if s.p.plan.Starts[s.restart] == clustering.StartWeightedFarthestFirst {
 		chosen, err := s.weightedFarthestFirst(neighborhoods)
 		if err != nil {
 			return err
