@@ -61,7 +61,7 @@ test-long: ## Run all cases of the large tests, and of the examples in the docum
 # It belongs into .ci/run as soon as a version is tagged and release.txt has its commit; until then its tests are skipped.
 .PHONY: test-upgrade
 test-upgrade: ## Run the programs of the last release together with these, and on its state
-	go test -count=1 $(LONG) -run 'TestReleasesWorkTogether|UpgradedDuringAJob|TestImportsNeedWorkersThatRead' ./test/clustertest
+	go test -count=1 $(LONG) -run 'TestReleasesWorkTogether|UpgradedDuringAJob|TestReleasesImportTogether' ./test/clustertest
 
 .PHONY: test-race
 test-race: ## Run the tests under the race detector (PACKAGES=./internal/worker/... for some)

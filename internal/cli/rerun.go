@@ -123,7 +123,7 @@ func (a *app) recordedCommand(folder string, origin *cleavev1.Origin) (*recorded
 	switch {
 	case len(arguments) == 0:
 		return nil, fault.Invalid("NO_ORIGIN",
-			"%s does not record how it was made, because an earlier version of Cleave wrote it",
+			"%s does not record how it was made; cleave run --out and cleave result --out write one that does",
 			filepath.Join(folder, report.ResultFile))
 	case arguments[0] == "run":
 		r.cmd, r.run = then.runCommand()

@@ -64,7 +64,7 @@ func TestUsageErrors(t *testing.T) {
 				"spectral or multilevel"},
 		{"run --data p.csv --k 2 --init centroids:", "centroids:FILE"},
 		{"run --data p.csv --k 2 --init means:m.csv", "centroids:FILE"},
-		{"run --data p.csv --k 2 --algorithm kernel-kmeans --init neighbourhoods",
+		{"run --data p.csv --k 2 --algorithm kernel-kmeans --init neighborhoods",
 			"--init neighborhoods does not apply to kernel-kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --init farthest-first",
 			"--init farthest-first does not apply to kmeans; use kmeans++, random, labels or centroids"},

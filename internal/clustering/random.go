@@ -20,7 +20,7 @@ const (
 	StreamExchange                        // the points that replace centroids
 	StreamParts                           // the parts of the data that a number of clusters is tried on
 	StreamCloud                           // reference data without clusters
-	_                                     // free; jobs of earlier releases drew eigengaps from it
+	_                                     // free: StreamForest keeps its number
 	StreamForest                          // decision trees
 )
 

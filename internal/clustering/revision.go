@@ -11,9 +11,6 @@ import (
 // kernel.NumericClass.
 const Revision = 10
 
-// FirstNumericClass is the class of the first release, whose stored jobs do not name it.
-const FirstNumericClass = "float32-v2.1"
-
 // NumericClass identifies the bits of the answers that a coordinator of this build computes. A job is computed in one
 // class from beginning to end.
 //

@@ -92,11 +92,6 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err := c.retry(ctx, "unfinished jobs cannot be read now, trying again", resume); err != nil {
 		return fmt.Errorf("cannot resume the unfinished jobs: %w", err)
 	}
-	index := func() error { return c.writer.IndexOwners(ctx) }
-	if err := c.retry(ctx, "the owner index cannot be built now, trying again", index); err != nil &&
-		store.OutcomeOf(err) != store.NoSpace {
-		return fmt.Errorf("cannot build the owner index: %w", err)
-	}
 	notify := func() error { return c.webhooks.Start(c.runCtx) }
 	if err := c.retry(ctx, "notifications cannot be read now, trying again", notify); err != nil {
 		return fmt.Errorf("cannot send the notifications that are left: %w", err)

@@ -137,7 +137,8 @@ func FuzzStored(f *testing.F) {
 			t.Fatal(err)
 		}
 		_, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{
-			{Key: records.CreatedKey}, {Key: records.JobKey(job), Value: job0}, {Key: records.UnfinishedKey(job)},
+			{Key: records.CreatedKey, Value: []byte(records.Layout)},
+			{Key: records.JobKey(job), Value: job0}, {Key: records.UnfinishedKey(job)},
 			{Key: records.EventKey(job, 1), Value: events},
 			{Key: "datasets/d", Value: content}, {Key: records.RequestKey("", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"),
 				Value: content},

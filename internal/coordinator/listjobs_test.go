@@ -13,7 +13,6 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
-	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -38,8 +37,7 @@ func (h *harness) listAs(caller identity.Caller, request *cleavev1.ListJobsReque
 	}
 }
 
-// Lists are filtered and ordered, and owners see their own jobs. A state of an earlier version is indexed when it is
-// opened.
+// Lists are filtered and ordered, and owners see their own jobs, also after a restart.
 func TestListJobs(t *testing.T) {
 	cfg := testConfig()
 	cfg.DataDir = t.TempDir()
@@ -117,20 +115,6 @@ func TestListJobs(t *testing.T) {
 	_, err = h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{RequestId: strings.Repeat("x", 201)})
 	wantError(t, err, codes.InvalidArgument, "INVALID_REQUEST_ID")
 
-	// As an earlier version left it.
-	txn := store.Txn{Put: []store.Entry{{Key: records.CreatedKey}}}
-	for _, owner := range []string{"ann", "bob"} {
-		entries, err := h.c.state.List(t.Context(), records.OwnerKey(owner, ""), "", 0)
-		if err != nil || len(entries) == 0 {
-			t.Fatalf("the index of %s is %v, %v", owner, entries, err)
-		}
-		for _, entry := range entries {
-			txn.Delete = append(txn.Delete, entry.Key)
-		}
-	}
-	if err := h.c.writer.Commit(txn); err != nil {
-		t.Fatal(err)
-	}
 	h.close()
 	h = newHarness(t, cfg, scripted(steps(1)))
 	check()

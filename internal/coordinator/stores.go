@@ -73,7 +73,7 @@ func (c *Coordinator) stateFailure(ctx context.Context) error {
 	return nil // also if it cannot be reached, since another coordinator may lead then
 }
 
-// checkStores rejects a state of a newer version, blobs of another cluster, and an empty state store combined with
+// checkStores rejects a state of another layout, blobs of another cluster, and an empty state store combined with
 // blobs that already exist. The state that describes those blobs is missing, and a coordinator that started empty
 // would hide that until the backups are gone.
 func (c *Coordinator) checkStores(ctx context.Context) error {
@@ -87,34 +87,27 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	used := len(entries) > 0
-	if used && entries[0].Key == records.CreatedKey { // CreatedKey sorts before all other keys
-		if err := records.CheckLayout(entries[0].Value); err != nil {
-			return err
-		}
-		if err := c.checkBlobs(ctx); err != nil {
-			return err
-		}
-		return c.claimSoon(ctx)
-	}
-	if !used {
+	if len(entries) == 0 {
 		if err := c.refuseLeftovers(ctx); err != nil {
 			return err
 		}
+		created := store.Entry{Key: records.CreatedKey, Value: []byte(records.Layout)}
+		if err := c.writer.Commit(store.Txn{Put: []store.Entry{created}}); err != nil {
+			return err
+		}
+		return c.claim().Make(ctx)
 	}
-	created := store.Entry{Key: records.CreatedKey}
-	if !used {
-		created.Value = []byte(records.Layout)
+	var layout []byte
+	if entries[0].Key == records.CreatedKey { // it sorts before all other keys
+		layout = entries[0].Value
 	}
-	if err := c.writer.Commit(store.Txn{Put: []store.Entry{created}}); used && store.OutcomeOf(err) == store.NoSpace {
-		return nil // a state of an earlier version on a full disk; marked at the next start
-	} else if err != nil {
+	if err := records.CheckLayout(layout); err != nil {
 		return err
 	}
-	if used {
-		return c.claimSoon(ctx)
+	if err := c.checkBlobs(ctx); err != nil {
+		return err
 	}
-	return c.claim().Make(ctx)
+	return c.claimSoon(ctx)
 }
 
 // refuseLeftovers rejects a blob store that is not empty, for a state that is.

@@ -45,21 +45,26 @@ func TestMissingStateBesideBlobs(t *testing.T) {
 	newHarness(t, cfg, scripted(steps(1))).upload()
 }
 
-// A coordinator leaves the state of a newer version alone.
-func TestStateOfANewerVersion(t *testing.T) {
-	cfg := durableConfig(t)
-	h := newHarness(t, cfg, scripted(steps(1)))
-	h.upload()
-	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey, Value: []byte("3")}}}); err !=
-		nil {
-		t.Fatal(err)
-	}
-	h.close()
-	cfg.Listen = "127.0.0.1:0"
-	for range 2 {
-		if _, err := New(t.Context(), cfg); !fault.Is(err, "NEWER_STATE") ||
-			!strings.Contains(err.Error(), `its layout is "3", but this version knows layouts up to 2`) {
-			t.Fatalf("got %v", err)
+// A coordinator leaves a state of another layout alone.
+func TestStateOfAnotherLayout(t *testing.T) {
+	for layout, says := range map[string]string{
+		"4": `its layout is "4", but this version knows only layout 3`,
+		"2": `its layout is "2", but this version knows only layout 3`,
+		"":  `its layout is ""`,
+	} {
+		cfg := durableConfig(t)
+		h := newHarness(t, cfg, scripted(steps(1)))
+		h.upload()
+		if err := h.c.writer.Commit(store.Txn{
+			Put: []store.Entry{{Key: records.CreatedKey, Value: []byte(layout)}}}); err != nil {
+			t.Fatal(err)
+		}
+		h.close()
+		cfg.Listen = "127.0.0.1:0"
+		for range 2 {
+			if _, err := New(t.Context(), cfg); !fault.Is(err, "OTHER_LAYOUT") || !strings.Contains(err.Error(), says) {
+				t.Fatalf("got %v", err)
+			}
 		}
 	}
 }

@@ -168,7 +168,8 @@ func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
 		return false, nil
 	case !slices.ContainsFunc(attached, func(s *session) bool { return s.readsObjects }):
 		return true, fault.New(fault.FailedPrecondition, "NO_READERS",
-			"none of the workers can read objects (%s has version %q); run workers of the coordinator's version",
+			"none of the workers reads tables by the rules of the coordinator (%s has version %q); run workers of the "+
+				"coordinator's version",
 			attached[0].name, attached[0].version)
 	}
 	first := r.waiting[0]

@@ -252,7 +252,7 @@ func TestAnObjectThatEndsItsReaders(t *testing.T) {
 	go func() { done <- c.fleet.ReadObjects(c.ctx, []*fleet.ObjectUnit{unit}, nil) }()
 	for range 5 {
 		hello := validHello()
-		hello.ReadsObjects, hello.TableRules = true, wire.TableRules
+		hello.TableRules = wire.TableRules
 		a, _, err := c.attachScripted(hello)
 		if err != nil {
 			t.Fatal(err)

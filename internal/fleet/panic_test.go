@@ -68,7 +68,7 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 func TestAPanicIsTheErrorOfItsImport(t *testing.T) {
 	f := New(Config{Timing: DefaultTiming()})
 	defer f.Close()
-	if _, _, err := f.admit(t.Context(), &workerv1.Hello{Name: "reader", ReadsObjects: true,
+	if _, _, err := f.admit(t.Context(), &workerv1.Hello{Name: "reader",
 		TableRules: wire.TableRules}); err != nil {
 		t.Fatal(err)
 	}

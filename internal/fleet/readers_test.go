@@ -37,7 +37,7 @@ func TestWorkersWithOtherRulesAreNotAsked(t *testing.T) {
 	for name, rules := range map[string]uint32{"same": wire.TableRules, "earlier": wire.TableRules - 1,
 		"later": wire.TableRules + 1} {
 		hello := &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: name,
-			ReadsObjects: true, TableRules: rules}
+			TableRules: rules}
 		if _, _, err := f.admit(t.Context(), hello); err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestAnImportWaitsForItsReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(Config{Timing: DefaultTiming()})
 		defer f.Close()
-		hello := &workerv1.Hello{Name: "reader", ReadsObjects: true, TableRules: wire.TableRules}
+		hello := &workerv1.Hello{Name: "reader", TableRules: wire.TableRules}
 		s, a, err := f.admit(t.Context(), hello)
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestAnImportWithoutAReadyWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(Config{Timing: DefaultTiming()})
 		defer f.Close()
-		s, a, err := f.admit(t.Context(), &workerv1.Hello{Name: "draining", ReadsObjects: true,
+		s, a, err := f.admit(t.Context(), &workerv1.Hello{Name: "draining",
 			TableRules: wire.TableRules})
 		if err != nil {
 			t.Fatal(err)

@@ -51,7 +51,7 @@ type session struct {
 	attachedAt   time.Time
 	peerAddress  string        // where other workers fetch pieces of data sets from it; empty if they cannot
 	peerKey      []byte        // of the tickets for that; nil if they cannot
-	readsObjects bool          // it knows the command, and reads tables by the same rules
+	readsObjects bool          // it reads tables by the same rules
 	fetchesRows  bool          // it can fetch the rows of its tiles only
 	done         chan struct{} // closed when the session ends
 
@@ -164,7 +164,7 @@ func (f *Fleet) newSessionLocked(hello *workerv1.Hello) *session {
 		done:         make(chan struct{}),
 		pending:      map[uint64]*call{},
 		offers:       offersOf(hello),
-		readsObjects: hello.GetReadsObjects() && hello.GetTableRules() == wire.TableRules,
+		readsObjects: hello.GetTableRules() == wire.TableRules,
 	}
 	if s.name == "" {
 		s.name = s.id

@@ -20,7 +20,7 @@ func impatient(cfg *fleet.Config) { losing(cfg); cfg.StalledAfter = stalledAfter
 func (c *cluster) startHanging(hangs func(*workerv1.Command) bool, progress *atomic.Bool) {
 	c.Helper()
 	hello := validHello()
-	hello.ReadsObjects, hello.TableRules = true, wire.TableRules
+	hello.TableRules = wire.TableRules
 	a, _, err := c.attachScripted(hello)
 	if err != nil {
 		c.Fatal(err)

@@ -348,7 +348,7 @@ func TestBlobsLeaveNoDirectories(t *testing.T) {
 	if got := found(); len(got) > 0 {
 		t.Errorf("left: %q", got)
 	}
-	must(os.MkdirAll(filepath.Join(root, "jobs", "of", "earlier"), 0o700)) // versions left them
+	must(os.MkdirAll(filepath.Join(root, "jobs", "of", "earlier"), 0o700))
 	b.RemoveTemporary(t.Context())
 	if got := found(); len(got) > 0 {
 		t.Errorf("left after the start: %q", got)

@@ -178,14 +178,14 @@ func TestEmbeddedFileCutWhileInUse(t *testing.T) {
 	}
 }
 
-// The folder of a version that kept its state in an embedded etcd is not taken for a new one.
+// The folder of a program that kept its state in an embedded etcd is not taken for a new one.
 func TestEmbeddedFolderOfEtcd(t *testing.T) {
 	dir := t.TempDir()
 	check(t, os.MkdirAll(filepath.Join(dir, "etcd", "member", "snap"), 0o700))
 	for range 2 {
 		_, err := OpenEmbedded(t.Context(), dir, nil)
-		wantReason(t, err, "STORE_OF_EARLIER_VERSION")
-		for _, part := range []string{filepath.Join(dir, "etcd"), "embedded etcd", "cleave backup", "--restore"} {
+		wantReason(t, err, "STORE_IN_EMBEDDED_ETCD")
+		for _, part := range []string{filepath.Join(dir, "etcd"), "embedded etcd", "another data directory"} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("the error has no %q: %v", part, err)
 			}

@@ -23,7 +23,7 @@ const (
 	lockFile    = "lock"
 	boltFile    = "state.db"
 	newBoltFile = "state.db.new"
-	// etcdFiles is where versions before bbolt kept the state, in an etcd that ran inside the coordinator.
+	// etcdFiles is where a program with an embedded etcd keeps the state.
 	etcdFiles = "etcd"
 )
 
@@ -139,17 +139,15 @@ func openLocked(dir string, log hclog.Logger) (*bbolt.DB, error) {
 	return db, nil
 }
 
-// refuseEtcd rejects the directory of a version that kept its state in an embedded etcd.
+// refuseEtcd rejects the directory of a program that kept its state in an embedded etcd.
 func refuseEtcd(dir string) error {
 	old := filepath.Join(dir, etcdFiles)
 	if _, err := os.Stat(old); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	return fault.New(fault.FailedPrecondition, "STORE_OF_EARLIER_VERSION",
-		"%s is the state of an earlier version of Cleave, which kept it in an embedded etcd, and this version cannot "+
-			"read it; start the earlier version once more, make a backup with cleave backup, and restore it "+
-			"into an empty "+
-			"data directory with coordinator --restore", old)
+	return fault.New(fault.FailedPrecondition, "STORE_IN_EMBEDDED_ETCD",
+		"%s is the state of a program that kept it in an embedded etcd, which this version of Cleave cannot read; "+
+			"use another data directory", old)
 }
 
 // replaceFile makes a new file and puts it in the place of the one in the directory, completely or not at all.

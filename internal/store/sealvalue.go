@@ -8,8 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// sealMark is the prefix of sealed values. No protobuf message begins with 0, so a sealed value is never mistaken for
-// one.
+// sealMark is the prefix of sealed values: their form, with its version.
 var sealMark = []byte{0, 'S', 'v', 1}
 
 // sealBytes is how many bytes of a sealed value come before the value.

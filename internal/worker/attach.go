@@ -210,7 +210,6 @@ func (w *worker) hello(ctx context.Context) *workerv1.AttachRequest {
 		Term:            w.term,
 		Offers:          w.kept.offers(),
 		PeerAddress:     w.exchange.Address(ctx, strings.TrimPrefix(w.leader.Current, "passthrough:///")),
-		ReadsObjects:    true,
 		TableRules:      wire.TableRules,
 		FetchesRows:     !w.cfg.sharesMemory,
 	}

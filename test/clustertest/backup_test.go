@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
@@ -82,23 +83,29 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// A data directory of a version with an embedded etcd is refused, with what to do. A backup that such a version made of
-// a job that had ended, testdata/earlier.tar, is restored.
-func TestTheStateOfAnEarlierVersion(t *testing.T) {
+// The data directory of a program with an embedded etcd is refused, and so is a backup with another layout of the state,
+// testdata/otherlayout.tar, which leaves the directory empty.
+func TestTheStateOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "etcd", "member", "wal"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	refused := Command(t, Build(t).Coordinator, "--listen", "127.0.0.1:0", "--data-dir", dir)
-	if refused.ExitCode == 0 || !strings.Contains(refused.Stderr, "make a backup with cleave backup, and restore it") {
+	if refused.ExitCode == 0 || !strings.Contains(refused.Stderr, "use another data directory") {
 		t.Errorf("a directory with an embedded etcd: %+v", refused)
 	}
 
-	c := StartCoordinator(t, Options{Args: []string{"--restore", filepath.Join("testdata", "earlier.tar")}})
-	labels := c.Labels("01a1f410-e0ae-78e6-8e1a-87c2f276c497")
-	if !slices.Equal(labels, []uint32{1, 1, 0, 0}) {
-		t.Errorf("the labels of the job that had ended are %v", labels)
+	dir = t.TempDir()
+	refused = Command(t, Build(t).Coordinator, "--listen", "127.0.0.1:0", "--data-dir", dir,
+		"--restore", filepath.Join("testdata", "otherlayout.tar"))
+	if refused.ExitCode == 0 || !strings.Contains(refused.Stderr, `its layout is "2"`) {
+		t.Errorf("a backup with another layout: %+v", refused)
+	}
+	c := StartCoordinator(t, Options{DataDir: dir})
+	listed, err := c.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
+	if err != nil || len(listed.GetJobs()) > 0 {
+		t.Errorf("the jobs %v were restored, %v", listed.GetJobs(), err)
 	}
 }
 

@@ -706,9 +706,7 @@ type KScore struct {
 	// points, or fewer if they have many columns, it is computed on a sample.
 	Silhouette *float64 `protobuf:"fixed64,6,opt,name=silhouette,proto3,oneof" json:"silhouette,omitempty"`
 	// For graphs, the modularity: the share of edge weight within clusters, beyond what chance would give.
-	Modularity *float64 `protobuf:"fixed64,7,opt,name=modularity,proto3,oneof" json:"modularity,omitempty"`
-	// Always unset: eigengaps are no longer computed.
-	Eigengap      *float64 `protobuf:"fixed64,8,opt,name=eigengap,proto3,oneof" json:"eigengap,omitempty"`
+	Modularity    *float64 `protobuf:"fixed64,7,opt,name=modularity,proto3,oneof" json:"modularity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -788,13 +786,6 @@ func (x *KScore) GetSilhouette() float64 {
 func (x *KScore) GetModularity() float64 {
 	if x != nil && x.Modularity != nil {
 		return *x.Modularity
-	}
-	return 0
-}
-
-func (x *KScore) GetEigengap() float64 {
-	if x != nil && x.Eigengap != nil {
-		return *x.Eigengap
 	}
 	return 0
 }
@@ -2541,7 +2532,7 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"confidence\x12\x1c\n" +
 	"\tplausible\x18\x03 \x03(\rR\tplausible\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12)\n" +
-	"\x06scores\x18\x05 \x03(\v2\x11.cleave.v1.KScoreR\x06scores\"\xd4\x02\n" +
+	"\x06scores\x18\x05 \x03(\v2\x11.cleave.v1.KScoreR\x06scores\"\xb6\x02\n" +
 	"\x06KScore\x12\f\n" +
 	"\x01k\x18\x01 \x01(\rR\x01k\x12\x1c\n" +
 	"\tobjective\x18\x02 \x01(\x01R\tobjective\x12&\n" +
@@ -2553,15 +2544,13 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"silhouette\x88\x01\x01\x12#\n" +
 	"\n" +
 	"modularity\x18\a \x01(\x01H\x03R\n" +
-	"modularity\x88\x01\x01\x12\x1f\n" +
-	"\beigengap\x18\b \x01(\x01H\x04R\beigengap\x88\x01\x01B\f\n" +
+	"modularity\x88\x01\x01B\f\n" +
 	"\n" +
 	"_agreementB\f\n" +
 	"\n" +
 	"_stabilityB\r\n" +
 	"\v_silhouetteB\r\n" +
-	"\v_modularityB\v\n" +
-	"\t_eigengap\"\xe7\x01\n" +
+	"\v_modularityJ\x04\b\b\x10\tR\beigengap\"\xe7\x01\n" +
 	"\x06Origin\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
 	"\acommand\x18\x02 \x03(\tR\acommand\x12\x1c\n" +

@@ -112,7 +112,7 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 			"--init neighborhoods",
 			`display_name:"p.csv" k:2 initialization:{start:START_NEIGHBORHOODS}
 			hmrf_kmeans:{distortion:DISTORTION_I_DIVERGENCE penalty:PENALTY_BASU2003 inference:INFERENCE_BP}`},
-		{"--data p.csv --k 2 --algorithm pc-kmeans --init neighbourhoods", // the spelling of earlier versions
+		{"--data p.csv --k 2 --algorithm pc-kmeans --init neighborhoods",
 			`display_name:"p.csv" k:2 initialization:{start:START_NEIGHBORHOODS} pc_kmeans:{}`},
 		{"--data p.csv --k 2 --algorithm hmrf-kmeans --distortion cosine --geometry spherical --metric identity",
 			`display_name:"p.csv" k:2 hmrf_kmeans:{distortion:DISTORTION_COSINE metric:METRIC_IDENTITY}`},

@@ -44,7 +44,7 @@ func WithZeros(message proto.Message) (json.RawMessage, error) {
 	return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(message)
 }
 
-// ReadResult reads the result.json of a folder. Fields of other versions are ignored.
+// ReadResult reads the result.json of a folder. Each of the two messages ignores the fields of the other.
 func ReadResult(folder string) (*cleavev1.Result, *cleavev1.RunRecord, error) {
 	path := filepath.Join(folder, ResultFile)
 	text, err := os.ReadFile(path)
@@ -54,7 +54,6 @@ func ReadResult(folder string) (*cleavev1.Result, *cleavev1.RunRecord, error) {
 			shell.WithoutPath(err))
 	}
 	result, run := &cleavev1.Result{}, &cleavev1.RunRecord{}
-	text = modernize(text)
 	for _, message := range []proto.Message{result, run} {
 		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, message); err != nil {
 			return nil, nil, fault.Invalid("BAD_MODEL", "%s: this is not a result of this version of Cleave: %v",
@@ -76,64 +75,4 @@ func checkFinite(message proto.Message) error {
 		}
 		return nil
 	})
-}
-
-// renamedFields maps the names that earlier versions used in result.json to the current ones.
-var renamedFields = map[string]string{"howMany": "kSelection", "sureness": "confidence", "way": "method",
-	"use": "constraintUse"}
-
-// modernize renames the fields and values in a result.json of an earlier version. It returns anything that is not JSON
-// unchanged.
-func modernize(text []byte) []byte {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var document map[string]any
-	if err := decoder.Decode(&document); err != nil {
-		return text
-	}
-	rename("", document)
-	renamed, err := json.Marshal(document)
-	if err != nil {
-		return text
-	}
-	return renamed
-}
-
-// move moves a field from one object to another that does not have it.
-func move(from map[string]any, name string, to map[string]any, newName string) {
-	if value, has := from[name]; has && to[newName] == nil {
-		to[newName] = value
-		delete(from, name)
-	}
-}
-
-// rename renames fields within the value of a field, and the prefixes of enum values that go with them.
-func rename(field string, value any) {
-	switch value := value.(type) {
-	case []any:
-		for _, v := range value {
-			rename(field, v)
-		}
-	case map[string]any:
-		if field == "warnings" {
-			move(value, "code", value, "reason")
-		}
-		if spec, is := value["spec"].(map[string]any); is && field == "origin" {
-			move(spec, "displayName", value, "displayName")
-		}
-		for before, now := range renamedFields {
-			move(value, before, value, now)
-		}
-		for name, v := range value {
-			if word, is := v.(string); is {
-				if rest, old := strings.CutPrefix(word, "USE_"); old && name == "constraintUse" {
-					value[name] = "CONSTRAINT_USE_" + rest
-				}
-				if rest, old := strings.CutPrefix(word, "SURENESS_"); old {
-					value[name] = "CONFIDENCE_" + rest
-				}
-			}
-			rename(name, v)
-		}
-	}
 }

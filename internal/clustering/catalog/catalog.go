@@ -170,8 +170,7 @@ type Option struct {
 	Common  bool // all algorithms have it
 	Type    Type
 	Values  []string
-	Aliases map[string]string // old names of values
-	Default string            // for help
+	Default string // for help
 	// Defaults are the defaults of single algorithms, by name, or of families, where Default describes several.
 	// FindOption returns them as Default.
 	Defaults map[string]string

@@ -160,9 +160,6 @@ func (r Request) implied(a Algorithm, option string) string {
 
 // Parse checks a value and returns it in canonical form.
 func (o Option) Parse(given string) (string, error) {
-	if value, old := o.Aliases[given]; old {
-		given = value
-	}
 	switch o.Type {
 	case Choice, Start:
 		if !slices.Contains(o.Values, given) {

@@ -303,7 +303,6 @@ var Options = []Option{
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values: []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods",
 			"weighted-farthest-first", "centroids", "spectral", "multilevel"},
-		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},
 		Default: "seeds if there are any; otherwise each restart starts differently (ALGORITHMS.md); with --paper " +
 			"farthest-first or kmeans++ for kernel-kmeans, random for cop-kmeans, neighborhoods for pc-, m-, mpc- " +
 			"and hmrf-kmeans",

@@ -188,15 +188,7 @@ func (s *Tables) GetTableRows(request *cleavev1.GetTableRowsRequest,
 // ListTables implements TableService.
 func (s *Tables) ListTables(ctx context.Context,
 	request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {
-	tables, next, err := datasets.List(ctx, s.Tables.Store, request,
-		func(record *statev1.ContentRecord) *cleavev1.Table {
-			t := record.GetTable()
-			if t != nil {
-				// which earlier versions stored in the record: thousands of tables may have thousands each
-				t.Sources = nil
-			}
-			return t
-		})
+	tables, next, err := datasets.List(ctx, s.Tables.Store, request, (*statev1.ContentRecord).GetTable)
 	return &cleavev1.ListTablesResponse{Tables: tables, NextPageToken: next}, err
 }
 

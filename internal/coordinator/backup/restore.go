@@ -33,8 +33,20 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 	if err := to.checkEmpty(ctx); err != nil {
 		return Head{}, err
 	}
-	head, err := readFile(path, visitor{})
+	var created store.Entry
+	head, err := readFile(path, visitor{entry: func(e store.Entry) error {
+		if e.Key == records.CreatedKey {
+			created = e
+		}
+		return nil
+	}})
 	if err != nil {
+		return head, err
+	}
+	if created.Key == "" {
+		return head, damaged("its state lacks the key %q", records.CreatedKey)
+	}
+	if err := records.CheckLayout(created.Value); err != nil {
 		return head, err
 	}
 	if free, known := to.Blobs.Free(); known && free < head.Bytes+room {
@@ -49,12 +61,10 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 	if err := to.Claim(ctx); err != nil {
 		return head, err
 	}
-	var created store.Entry
 	puts := &records.Batch{Commit: to.Commit}
 	_, err = readFile(path, visitor{
 		entry: func(e store.Entry) error {
-			if e.Key == records.CreatedKey {
-				created = e
+			if e.Key == records.CreatedKey { // last
 				return nil
 			}
 			return puts.Add(e)
@@ -68,9 +78,6 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 	})
 	if err != nil {
 		return head, err
-	}
-	if created.Key == "" {
-		return head, damaged("its state lacks the key %q", records.CreatedKey)
 	}
 	if err := puts.Flush(); err != nil {
 		return head, err

@@ -53,7 +53,6 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 	if t := view.GetTable(); t != nil {
 		t.DisplayName = claim.GetDisplayName()
 		t.CreateTime = claim.GetCreateTime()
-		t.Sources = claim.GetSources()
 	}
 	if d := view.GetDataset(); d != nil {
 		d.DisplayName = claim.GetDisplayName()
@@ -104,9 +103,6 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 		}
 		return existing, err
 	}
-	if err := s.moveSources(id, existing); err != nil {
-		return nil, err
-	}
 	existing.Claims = append(existing.GetClaims(), mine)
 	return existing, s.put(id, existing, store.Txn{Put: puts})
 }
@@ -118,22 +114,6 @@ func sourceEntries(id, owner string, sources []*cleavev1.SourceObject) ([]store.
 	}
 	value, err := proto.Marshal(&statev1.Claim{Sources: sources})
 	return []store.Entry{{Key: records.SourcesKey(id, owner), Value: value}}, err
-}
-
-// moveSources moves the sources that an earlier version stored in a record to keys of their own, so that there is room
-// for another claim. The caller holds the lock.
-func (s *Store[V]) moveSources(id string, record *statev1.ContentRecord) error {
-	for _, claim := range record.GetClaims() {
-		puts, err := sourceEntries(id, claim.GetOwner(), claim.GetSources())
-		if err == nil && len(puts) > 0 {
-			claim.Sources = nil
-			err = s.put(id, record, store.Txn{Put: puts})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // setSources replaces the list of objects that an owner imported a value from.

@@ -181,8 +181,7 @@ func TestADamagedRecord(t *testing.T) {
 	}
 }
 
-// Several owners may import the same table from thousands of objects each, also if an earlier version stored the
-// objects of one in the record. Each sees theirs until they delete the table.
+// Several owners may import the same table from thousands of objects each. Each sees theirs until they delete the table.
 func TestSourcesOfSeveralOwners(t *testing.T) {
 	tables := NewTables(memoryConfig(t))
 	numbers, err := table.New([]table.Column{{Name: "x", Type: table.Number, Numbers: []float64{1, 2}}})
@@ -199,25 +198,9 @@ func TestSourcesOfSeveralOwners(t *testing.T) {
 		return all
 	}
 	owners := []string{"ann", "bob", "cem"}
-	for at, owner := range owners {
+	for _, owner := range owners {
 		if _, err := tables.AddFrom(as(owner), "", numbers, sources(owner), timestamppb.Now()); err != nil {
 			t.Fatalf("%s: %v", owner, err)
-		}
-		if at > 0 {
-			continue
-		}
-		// As an earlier version stored it.
-		record, _, err := tables.lookup(t.Context(), numbers.ID())
-		if err != nil {
-			t.Fatal(err)
-		}
-		record.Claims[0].Sources = sources(owner)
-		if err := tables.put(numbers.ID(), record,
-			store.Txn{Delete: []string{records.SourcesKey(numbers.ID(), owner)}}); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := tables.Get(as(owner), numbers.ID()); err != nil || len(got.GetTable().GetSources()) != 5000 {
-			t.Errorf("of an earlier version: %d sources, %v", len(got.GetTable().GetSources()), err)
 		}
 	}
 	for _, owner := range owners {

@@ -63,7 +63,7 @@ func (t Tables) Get(ctx context.Context, id string) (*statev1.ContentRecord, err
 	entry, err := t.Writer.State.Get(ctx,
 		records.SourcesKey(id, claimFor(record, identity.FromContext(ctx)).GetOwner()))
 	if errors.Is(err, store.ErrNotFound) {
-		return record, nil // it was uploaded, or imported by an earlier version
+		return record, nil // it was uploaded
 	}
 	if err != nil {
 		return nil, err

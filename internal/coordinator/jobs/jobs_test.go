@@ -185,12 +185,12 @@ func TestTrialsAreProgress(t *testing.T) {
 
 // A job that starts over can use no snapshot, so that its progress is measured from the beginning again.
 func TestStartingOverForgetsHowFarSnapshotsWere(t *testing.T) {
-	record := &statev1.JobRecord{Job: &cleavev1.Job{JobId: "job"}, NumericClass: "before", Attempts: 4,
-		AttemptSteps: 10_000}
+	record := &statev1.JobRecord{Job: &cleavev1.Job{JobId: "job"}, NumericClass: "before",
+		AttemptTerms: []int64{1, 1, 1, 1}, AttemptSteps: 10_000}
 	if !setNumericClass(record, "now", 1) {
 		t.Error("a job with events of another class goes on")
 	}
-	if record.GetStartOvers() != 1 || !attemptResumed(record, 1000, 1) || record.GetAttempts() != 1 {
+	if record.GetStartOvers() != 1 || !attemptResumed(record, 1000, 1) || len(record.GetAttemptTerms()) != 1 {
 		t.Errorf("step 1000 is no progress: %v", record)
 	}
 }

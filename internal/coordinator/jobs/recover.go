@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -82,7 +81,7 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 		j.cancel(errCanceled)
 	}
 	m.Observe.Resumed()
-	m.Logger.Info("job is resumed", "job", id, "events", events, "crashes", record.GetAttempts(),
+	m.Logger.Info("job is resumed", "job", id, "events", events, "crashes", len(record.GetAttemptTerms()),
 		"canceled", record.GetJob().GetCancelRequested())
 	m.launch(j, nil)
 	return nil
@@ -92,7 +91,7 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 // because its events were computed in another class. No snapshot of earlier runs is used then, and events that the
 // new run does not repeat are revoked.
 func setNumericClass(record *statev1.JobRecord, class string, events uint32) (startsOver bool) {
-	before := cmp.Or(record.GetNumericClass(), clustering.FirstNumericClass)
+	before := record.GetNumericClass()
 	record.NumericClass = class
 	if before == class || events == 0 {
 		return false
@@ -106,11 +105,12 @@ func setNumericClass(record *statev1.JobRecord, class string, events uint32) (st
 // beginAttempt durably counts the attempt, before anything in the run can crash the coordinator. It fails if the job
 // has crashed too often.
 func (m *Manager) beginAttempt(j *Job) error {
-	if made := j.Record(); attemptsSpent(made) && !j.counted {
+	made := j.Record()
+	if attemptsSpent(made) && !j.counted {
 		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
 			"the coordinator crashed %d times while it ran this job, so the job is not started again; "+
 				"look for the cause in the logs of the coordinator and of the system, such as too little memory",
-			made.GetAttempts()).
+			len(made.GetAttemptTerms())).
 			With("job_id", j.id)
 	}
 	if j.problem != nil {

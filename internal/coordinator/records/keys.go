@@ -19,8 +19,7 @@ import (
 //
 //	datasets/<sha256>             ContentRecord
 //	tables/<sha256>               ContentRecord
-//	sources/<sha256>/<owner>      Claim with only the objects that this owner imported the table from; earlier
-//	                              versions kept them in the ContentRecord
+//	sources/<sha256>/<owner>      Claim with only the objects that this owner imported the table from
 //	jobs/<id, digits inverted>    JobRecord; the newest comes first
 //	owners/<owner>/<id, digits inverted>  empty: a job of this owner; none of the owner without a name
 //	unfinished/<id>               empty: this job has not ended; the oldest comes first
@@ -31,8 +30,7 @@ import (
 //	garbage/<prefix of blobs>     empty: these blobs are no longer needed, or are being uploaded and have no record
 //	                              yet
 //	created                       Layout: a coordinator has used this state; a durable one has it before it has blobs
-//	identity                      the ID of the cluster, see ClusterClaim; earlier versions expect that it sorts after
-//	                              created
+//	identity                      the ID of the cluster, see ClusterClaim
 //
 // and the blobs:
 //
@@ -73,22 +71,18 @@ const (
 	specPart = "spec"
 )
 
-// Layout is the version of the state's layout, the value of CreatedKey. A state of an earlier layout is migrated when a
-// coordinator begins to lead; one of a later layout is refused, see CheckLayout. Before 2, when jobs had no index of
-// owners, it was empty.
-const Layout = "2"
+// Layout is the version of the state's layout, the value of CreatedKey. A state of another layout is refused.
+const Layout = "3"
 
-// CheckLayout rejects a state that a newer version of Cleave wrote, because this version would lose what it does not
+// CheckLayout refuses a state of another layout, given its value of CreatedKey: this version would lose what it does not
 // know.
 func CheckLayout(created []byte) error {
-	switch string(created) {
-	case "", Layout:
+	if string(created) == Layout {
 		return nil
 	}
-	return fault.New(fault.FailedPrecondition, "NEWER_STATE",
-		"the state was written by a newer version of Cleave: its layout is %.20q, but this version knows "+
-			"layouts up to %s; "+
-			"run the newer version, or restore a backup that was made before the upgrade", created, Layout)
+	return fault.New(fault.FailedPrecondition, "OTHER_LAYOUT",
+		"the state was written by another version of Cleave: its layout is %.20q, but this version knows only layout %s; "+
+			"run the version that wrote it, or restore a backup that this version made", created, Layout)
 }
 
 // UnfinishedKey returns the key that exists as long as a job has not ended.

@@ -46,7 +46,7 @@ type BlobsOwner struct {
 const maxOwnerBytes = 4 << 10
 
 // Make claims the store, or confirms that it belongs to this cluster. It returns the fault Foreign if it belongs to
-// another one. A store without an owner, as earlier versions left it, is claimed. The ID is in the state before it is
+// another one. A store without an owner is claimed. The ID is in the state before it is
 // in the blobs, so that a cluster whose leader crashes between the two recognizes its blobs.
 func (c ClusterClaim) Make(ctx context.Context) error {
 	id, err := c.cluster(ctx)
@@ -140,9 +140,7 @@ func parseOwner(content []byte) (o BlobsOwner, err error) {
 
 func (o BlobsOwner) refuse(where string) error {
 	return fault.New(fault.FailedPrecondition, ForeignBlobs, "the blob store %s belongs to another cluster (%s). "+
-		"Use a different --blobs location, or point --store or --data-dir at the state of that cluster. "+
-		"If this is that cluster, restored from a copy without its ID, delete %q there", where, o,
-		IdentityBlob+seal.Suffix)
+		"Use a different --blobs location, or point --store or --data-dir at the state of that cluster", where, o)
 }
 
 // String returns who the owner is, for messages.

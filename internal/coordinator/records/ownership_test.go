@@ -51,7 +51,7 @@ func put(t testing.TB, blobs store.Blobs, name, content string) {
 
 func TestAStoreBelongsToTheFirstCluster(t *testing.T) {
 	blobs := openBlobs(t, "mem://")
-	put(t, blobs, "jobs/1/spec", "of an earlier version, which claimed nothing")
+	put(t, blobs, "jobs/1/spec", "of a cluster that crashed before it claimed the store")
 	first := cluster(t, blobs, "c1:7400")
 	second := cluster(t, blobs, "c2:7400")
 	if err := first.Refuse(t.Context()); err != nil {

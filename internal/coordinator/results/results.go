@@ -243,7 +243,7 @@ func (s *Service) GetRowScores(request *cleavev1.GetRowScoresRequest,
 			name: records.PartRowScores, blob: record.GetRowScoresBlob(),
 			offset: wire.ValueBytes * int64(request.GetFirstRow()) * int64(wire.RowScoreWidth(record.GetRowScores())),
 			reason: "JOB_HAS_NO_ROW_SCORES",
-			why:    "has no row scores: it was canceled, or an earlier version of Cleave ran it",
+			why:    "has no row scores: it was canceled",
 		}
 	}, func(record *statev1.JobRecord, values io.Reader) error {
 		return wire.SendRowScores(record.GetRowScores(), values, stream.Send)

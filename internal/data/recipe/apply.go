@@ -154,12 +154,8 @@ func (s *source) useTexts(t *table.Table, r *Recipe) error {
 	found := findStrays(c, r.Decimals)
 	if r.Missing == Error || found.count > found.numbers || otherDecimals(c) >= 0 {
 		row := noNumberAt(c)
-		advice := "correct it, or leave the cell empty if there is no value"
-		if holds(c, isTruthValue) || holdsDates(c) || holdsTimes(c) {
-			advice = "if an earlier release made the model, from a Parquet or Arrow file, it read such columns as " +
-				"numbers: make the model again"
-		}
-		return t.Fault(c, row, "NOT_A_NUMBER", "%.40q is not a number; %s", c.Texts[row], advice)
+		return t.Fault(c, row, "NOT_A_NUMBER",
+			"%.40q is not a number; correct it, or leave the cell empty if there is no value", c.Texts[row])
 	}
 	if found.count > 0 {
 		s.strays = []string{strayNotice(t, c, found)}

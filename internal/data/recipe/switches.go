@@ -30,11 +30,6 @@ func isCheckMark(s string) bool {
 // opposites maps words for no to the matching words for yes.
 var opposites = map[string]string{"false": "true", "no": "yes", "n": "y", "f": "t"}
 
-// isTruthValue reports whether a text is true or false.
-func isTruthValue(text string) bool {
-	return strings.EqualFold(text, "false") || strings.EqualFold(text, "true")
-}
-
 // isSwitch reports whether the categories are no and yes, which a single column of 0 and 1 encodes.
 func (f *Feature) isSwitch() bool {
 	return len(f.Categories) == 2 && strings.ToLower(f.Categories[1]) == opposites[strings.ToLower(f.Categories[0])] ||

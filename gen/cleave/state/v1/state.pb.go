@@ -33,7 +33,7 @@ type ContentRecord struct {
 	Blob string `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
 	// The table; unset for a data set.
 	Table *v1.Table `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
-	// Who owns the content. Empty in records of earlier versions, whose content belongs to the owner with the empty name.
+	// Who owns the content; at least one.
 	Claims []*Claim `protobuf:"bytes,220,rep,name=claims,proto3" json:"claims,omitempty"`
 	// Approximate time of the last use; unset means the time of creation.
 	LastUse       *timestamppb.Timestamp `protobuf:"bytes,240,opt,name=last_use,json=lastUse,proto3" json:"last_use,omitempty"`
@@ -115,7 +115,8 @@ type Claim struct {
 	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	// When this owner uploaded the content.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// The objects that this owner imported a table from; empty if it was uploaded.
+	// The objects that this owner imported a table from. Stored under a key of their own, without the other fields, see
+	// records.SourcesKey.
 	Sources       []*v1.SourceObject `protobuf:"bytes,4,rep,name=sources,proto3" json:"sources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -296,14 +297,13 @@ type JobRecord struct {
 	RowsBytes uint64 `protobuf:"varint,17,opt,name=rows_bytes,json=rowsBytes,proto3" json:"rows_bytes,omitempty"`
 	// Memory of the coordinator that the job takes while it runs, in bytes.
 	CoordinatorBytes uint64 `protobuf:"varint,20,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
-	// Number of runs, including the current one, that ended with a crash of the coordinator without getting further than
-	// the run before. Reset when a run ends and when the coordinator shuts down.
-	Attempts uint32 `protobuf:"varint,21,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// Number of events that the job had when the last attempt began.
 	AttemptEvents uint64 `protobuf:"varint,22,opt,name=attempt_events,json=attemptEvents,proto3" json:"attempt_events,omitempty"`
 	// Number of steps in the snapshot that the last attempt continued from.
 	AttemptSteps uint64 `protobuf:"varint,200,opt,name=attempt_steps,json=attemptSteps,proto3" json:"attempt_steps,omitempty"`
-	// The terms of the leaders that made these attempts, as far as they are known; at most one per attempt.
+	// The attempts: for each run, including the current one, that ended with a crash of the coordinator without getting
+	// further than the run before, the term of the leader that made it. Reset when a run ends and when the coordinator
+	// shuts down.
 	AttemptTerms []int64 `protobuf:"varint,210,rep,packed,name=attempt_terms,json=attemptTerms,proto3" json:"attempt_terms,omitempty"`
 	// Number of times that the job started over because the numeric class changed.
 	StartOvers uint32 `protobuf:"varint,201,opt,name=start_overs,json=startOvers,proto3" json:"start_overs,omitempty"`
@@ -313,8 +313,7 @@ type JobRecord struct {
 	TimeUsed *durationpb.Duration `protobuf:"bytes,240,opt,name=time_used,json=timeUsed,proto3" json:"time_used,omitempty"`
 	// Why earlier events of the job may be void. They are revoked unless the job produces them again. Empty if they hold.
 	Doubt string `protobuf:"bytes,251,opt,name=doubt,proto3" json:"doubt,omitempty"`
-	// The numeric class of the answer, clustering.NumericClass. A coordinator of another class starts the job over. Empty
-	// in records of versions that had only the first class.
+	// The numeric class of the answer, clustering.NumericClass. A coordinator of another class starts the job over.
 	NumericClass  string `protobuf:"bytes,280,opt,name=numeric_class,json=numericClass,proto3" json:"numeric_class,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -479,13 +478,6 @@ func (x *JobRecord) GetRowsBytes() uint64 {
 func (x *JobRecord) GetCoordinatorBytes() uint64 {
 	if x != nil {
 		return x.CoordinatorBytes
-	}
-	return 0
-}
-
-func (x *JobRecord) GetAttempts() uint32 {
-	if x != nil {
-		return x.Attempts
 	}
 	return 0
 }
@@ -797,7 +789,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\aobjects\x18\x02 \x03(\v2\x17.cleave.v1.SourceObjectR\aobjects\x124\n" +
 	"\bimported\x18\x03 \x01(\v2\x18.cleave.v1.ImportedTableR\bimported\x12;\n" +
 	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xcb\b\n" +
+	"createTime\"\xbf\b\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12 \n" +
@@ -823,8 +815,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\trows_blob\x18\x10 \x01(\tR\browsBlob\x12\x1d\n" +
 	"\n" +
 	"rows_bytes\x18\x11 \x01(\x04R\trowsBytes\x12+\n" +
-	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
-	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
+	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12%\n" +
 	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +
 	"\rattempt_steps\x18\xc8\x01 \x01(\x04R\fattemptSteps\x12$\n" +
 	"\rattempt_terms\x18\xd2\x01 \x03(\x03R\fattemptTerms\x12 \n" +
@@ -833,7 +824,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParent\x127\n" +
 	"\ttime_used\x18\xf0\x01 \x01(\v2\x19.google.protobuf.DurationR\btimeUsed\x12\x15\n" +
 	"\x05doubt\x18\xfb\x01 \x01(\tR\x05doubt\x12$\n" +
-	"\rnumeric_class\x18\x98\x02 \x01(\tR\fnumericClassJ\x06\b\xfa\x01\x10\xfb\x01J\x06\b\x84\x02\x10\x85\x02R\n" +
+	"\rnumeric_class\x18\x98\x02 \x01(\tR\fnumericClassJ\x04\b\x15\x10\x16J\x06\b\xfa\x01\x10\xfb\x01J\x06\b\x84\x02\x10\x85\x02R\battemptsR\n" +
 	"distrustedR\x06verify\"\x82\x01\n" +
 	"\rWebhookRecord\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x0e\n" +

@@ -564,7 +564,8 @@ type Command_Neighbors struct {
 }
 
 type Command_ReadObject struct {
-	// For imports, which have no tiles and no Prepare. Sent only to workers that said Hello.reads_objects.
+	// For imports, which have no tiles and no Prepare. Sent only to workers whose
+	// Hello.table_rules are those of the coordinator.
 	ReadObject *ReadObject `protobuf:"bytes,61,opt,name=read_object,json=readObject,proto3,oneof"`
 }
 

@@ -290,10 +290,8 @@ type Hello struct {
 	Offers []*Offer `protobuf:"bytes,211,rep,name=offers,proto3" json:"offers,omitempty"`
 	// HOST:PORT at which other workers reach the PeerService of this worker; empty if it has none.
 	PeerAddress string `protobuf:"bytes,213,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
-	// Whether the worker knows Command.read_object. It is asked only if table_rules are those of the coordinator, too.
-	ReadsObjects bool `protobuf:"varint,214,opt,name=reads_objects,json=readsObjects,proto3" json:"reads_objects,omitempty"`
-	// Whether the worker knows Prepare.by_rows. A worker that shares the memory of the coordinator does not say so, because
-	// every data set is there as a whole.
+	// Whether the worker can fetch the rows of its tiles only, see Prepare.by_rows. A worker that shares the memory of the
+	// coordinator cannot: every data set is there as a whole.
 	FetchesRows bool `protobuf:"varint,215,opt,name=fetches_rows,json=fetchesRows,proto3" json:"fetches_rows,omitempty"`
 	// The rules by which the worker reads tables, see wire.TableRules. Other rules may make another table of the same
 	// object, or not understand a TextSurvey.
@@ -400,13 +398,6 @@ func (x *Hello) GetPeerAddress() string {
 		return x.PeerAddress
 	}
 	return ""
-}
-
-func (x *Hello) GetReadsObjects() bool {
-	if x != nil {
-		return x.ReadsObjects
-	}
-	return false
 }
 
 func (x *Hello) GetFetchesRows() bool {
@@ -1169,7 +1160,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\acommand\x18\x02 \x01(\v2\x19.cleave.worker.v1.CommandH\x00R\acommand\x128\n" +
 	"\bfarewell\x18\x03 \x01(\v2\x1a.cleave.worker.v1.FarewellH\x00R\bfarewell\x120\n" +
 	"\x05pulse\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.PulseH\x00R\x05pulseB\t\n" +
-	"\amessage\"\xe7\x03\n" +
+	"\amessage\"\xd8\x03\n" +
 	"\x05Hello\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12)\n" +
@@ -1181,11 +1172,10 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"session_id\x18\a \x01(\tR\tsessionId\x12\x13\n" +
 	"\x04term\x18\xd2\x01 \x01(\x03R\x04term\x120\n" +
 	"\x06offers\x18\xd3\x01 \x03(\v2\x17.cleave.worker.v1.OfferR\x06offers\x12\"\n" +
-	"\fpeer_address\x18\xd5\x01 \x01(\tR\vpeerAddress\x12$\n" +
-	"\rreads_objects\x18\xd6\x01 \x01(\bR\freadsObjects\x12\"\n" +
+	"\fpeer_address\x18\xd5\x01 \x01(\tR\vpeerAddress\x12\"\n" +
 	"\ffetches_rows\x18\xd7\x01 \x01(\bR\vfetchesRows\x12 \n" +
 	"\vtable_rules\x18\xd8\x01 \x01(\rR\n" +
-	"tableRulesJ\x06\b\xd4\x01\x10\xd5\x01J\x04\b\b\x10\tR\x0eprotocol_minor\"}\n" +
+	"tableRulesJ\x06\b\xd4\x01\x10\xd5\x01J\x06\b\xd6\x01\x10\xd7\x01J\x04\b\b\x10\tR\x0eprotocol_minorR\rreads_objects\"}\n" +
 	"\x05Offer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\fR\bidentity\x12\x16\n" +

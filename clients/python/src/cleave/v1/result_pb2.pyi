@@ -131,9 +131,8 @@ class InputFile(_message.Message):
     def __init__(self, flag: _Optional[str] = ..., path: _Optional[str] = ..., sha256: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
 
 class KScore(_message.Message):
-    __slots__ = ["agreement", "eigengap", "k", "modularity", "objective", "silhouette", "space", "stability"]
+    __slots__ = ["agreement", "k", "modularity", "objective", "silhouette", "space", "stability"]
     AGREEMENT_FIELD_NUMBER: _ClassVar[int]
-    EIGENGAP_FIELD_NUMBER: _ClassVar[int]
     K_FIELD_NUMBER: _ClassVar[int]
     MODULARITY_FIELD_NUMBER: _ClassVar[int]
     OBJECTIVE_FIELD_NUMBER: _ClassVar[int]
@@ -141,14 +140,13 @@ class KScore(_message.Message):
     SPACE_FIELD_NUMBER: _ClassVar[int]
     STABILITY_FIELD_NUMBER: _ClassVar[int]
     agreement: float
-    eigengap: float
     k: int
     modularity: float
     objective: float
     silhouette: float
     space: _event_pb2.Space
     stability: float
-    def __init__(self, k: _Optional[int] = ..., objective: _Optional[float] = ..., space: _Optional[_Union[_event_pb2.Space, str]] = ..., agreement: _Optional[float] = ..., stability: _Optional[float] = ..., silhouette: _Optional[float] = ..., modularity: _Optional[float] = ..., eigengap: _Optional[float] = ...) -> None: ...
+    def __init__(self, k: _Optional[int] = ..., objective: _Optional[float] = ..., space: _Optional[_Union[_event_pb2.Space, str]] = ..., agreement: _Optional[float] = ..., stability: _Optional[float] = ..., silhouette: _Optional[float] = ..., modularity: _Optional[float] = ...) -> None: ...
 
 class KSelection(_message.Message):
     __slots__ = ["confidence", "plausible", "proposed", "reason", "scores"]
