@@ -59,7 +59,9 @@ func (s *Setup) Lanes() int { return s.server.lanes }
 func (s *Setup) Threads() int { return 1 }
 
 // Serve implements clustering.Server.
-func (s *Setup) Serve(ctx context.Context, requests clustering.Requests) error { return s.server.serve(ctx, requests) }
+func (s *Setup) Serve(ctx context.Context, requests clustering.Requests) error {
+	return s.server.serve(ctx, requests)
+}
 
 // NewStepper implements clustering.Setup.
 func (s *Setup) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
