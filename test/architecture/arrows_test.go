@@ -145,8 +145,8 @@ var packages = []packageRule{
 
 	{"wire", api, "clustering clustering/auto clustering/catalog clustering/forest clustering/kernelkmeans " +
 		"clustering/kmeans clustering/mixture clustering/model clustering/spectral data/constraint data/dataset " +
-		"data/evaluate data/labeling data/recipe data/table fault kernel numeric/metric numeric/vector planning refusal " +
-		"text"},
+		"data/evaluate data/labeling data/recipe data/table fault kernel numeric/metric numeric/vector planning " +
+		"refusal text"},
 	{"wire/supervision", api, "data/constraint data/table fault text wire"},
 	{"wire/reading", api, "fault format/csv"},
 	{"fleet/outbox", io, "fault signal"},
@@ -182,7 +182,7 @@ var packages = []packageRule{
 			"data/table fault fleet planning store wire"},
 	{"coordinator/jobs", api, "clustering clustering/comparison coordinator/datasets coordinator/events " +
 		"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook data/dataset " +
-		"dial fault fleet kernel observe partition planning refusal security/identity signal snapshot store wire"},
+		"dial fault fleet observe partition planning refusal security/identity signal snapshot store wire"},
 	{"coordinator/api", api,
 		"clustering coordinator/backup coordinator/datasets coordinator/gate coordinator/imports coordinator/jobs " +
 			"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook " +
@@ -203,9 +203,9 @@ var packages = []packageRule{
 	// what all three programs share, without linking either half
 	{"cli/shell", io, "clustering/catalog fault refusal security/redact text wire"},
 
-	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate " +
-		"data/recipe data/synth data/table fault format numeric/choose objects refusal text wire wire/reading " +
-		"wire/supervision"},
+	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset " +
+		"data/evaluate data/recipe data/synth data/table fault format numeric/choose objects refusal text wire " +
+		"wire/reading wire/supervision"},
 	{"cli/client", api, "/client cli/shell clustering clustering/model coordinator data/dataset data/table dial " +
 		"fault numeric/choose objects security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
