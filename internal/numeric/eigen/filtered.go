@@ -226,7 +226,7 @@ func (f *filtered) filter(ctx context.Context, columns [][]float64, top float64)
 	f.work.Products += degree * len(columns)
 	n := f.matrix.Rows()
 	out := make([][]float64, len(columns))
-	err := parallel.RangesContext(ctx, len(columns), together, func(from, to int) {
+	err := parallel.Ranges(ctx, len(columns), together, func(from, to int) {
 		previous := interleaved(n, columns[from:to])
 		current := make([]float64, together*n)
 		f.recur(previous, current, 1/half, -center/half, 0)
@@ -284,7 +284,7 @@ func (f *filtered) products(x, others [][]float64) [][]float64 {
 	f.work.Rounds++
 	f.work.Products += len(x)
 	y := Columns(f.matrix.Rows(), len(x))
-	parallel.Ranges(len(x), together, func(from, to int) { f.matrix.setProducts(y[from:to], x[from:to]) })
+	ranges(len(x), together, func(from, to int) { f.matrix.setProducts(y[from:to], x[from:to]) })
 	if len(others) > 0 {
 		project(f.matrix.Rows(), y, others)
 	}
