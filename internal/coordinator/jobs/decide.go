@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/events"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -60,7 +61,7 @@ func (o runOutcome) completed(cause error) bool {
 
 // failureOf returns the error with which a job fails.
 func failureOf(err error) *fault.Error {
-	if f, isFault := errors.AsType[*fault.Error](err); isFault {
+	if f, isFault := errors.AsType[*fault.Error](refusal.Of(err)); isFault {
 		return f
 	}
 	if errors.Is(err, events.ErrMismatch) {
