@@ -179,7 +179,7 @@ var packages = []packageRule{
 			"data/table fault fleet planning store wire"},
 	{"coordinator/jobs", api, "clustering clustering/comparison coordinator/datasets coordinator/events " +
 		"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook " +
-		"data/dataset dial fault fleet kernel observe partition planning security/identity signal snapshot store wire"},
+		"data/dataset dial fault fleet observe partition planning security/identity signal snapshot store wire"},
 	{"coordinator/api", api,
 		"clustering coordinator/backup coordinator/datasets coordinator/gate coordinator/imports coordinator/jobs " +
 			"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook " +

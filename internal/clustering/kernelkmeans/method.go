@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/labeling"
@@ -21,7 +20,6 @@ type method struct {
 	x         lane
 	o         clustering.Observer // receives the steps of a spectral start's eigensolver
 	restart   int
-	rng       *rand.Rand
 	sigma     float64
 	iteration int
 	assignment

@@ -59,8 +59,7 @@ func (s *Setup) Threads() int { return 1 }
 
 // NewStepper implements clustering.Setup.
 func (s *Setup) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
-	return &method{Setup: s, x: lane{l}, o: o, restart: restart, rng: s.p.Random(uint64(restart)),
-		sigma: s.p.ToUnit(s.p.options.Sigma)}
+	return &method{Setup: s, x: lane{l}, o: o, restart: restart, sigma: s.p.ToUnit(s.p.options.Sigma)}
 }
 
 // FillResult implements clustering.Setup.

@@ -207,7 +207,7 @@ func (s *Setup) autoShift(ctx context.Context) (float64, error) {
 		}
 		return y, nil
 	}
-	least, err := eigen.Least(ctx, s.p.n, apply, s.p.Random(clustering.StreamLanczos))
+	least, err := eigen.Least(ctx, s.p.n, apply, s.p.Source(clustering.StreamLanczos))
 	if err != nil {
 		return 0, err
 	}

@@ -25,9 +25,10 @@ func (m *method) start(ctx context.Context) error {
 	case clustering.StartLabels:
 		return m.load(m.p.spec.Initialization.Labels)
 	case clustering.StartRandom:
+		rng := m.p.Random(uint64(m.restart))
 		labels = make([]int32, m.p.n)
 		for i := range labels {
-			labels[i] = int32(m.rng.IntN(m.p.spec.K))
+			labels[i] = int32(rng.IntN(m.p.spec.K))
 		}
 		return m.load(labels)
 	case clustering.StartSeeds:
@@ -76,11 +77,12 @@ func (m *method) joinNearest(labels []int32) error {
 // a_i times its squared distance to the nearest point drawn before, d(p,q) = K_pp + K_qq - 2 K_pq with K = M / (a a').
 func (m *method) kmeansPlusPlus() ([]int32, error) {
 	n := m.p.n
+	rng := m.p.Random(uint64(m.restart))
 	labels := clustering.Unassigned(n)
 	chance := append([]float64(nil), m.weights...) // what the next draw is proportional to
 	nearest := make([]float64, n)
 	for c := range min(m.p.spec.K, m.active) {
-		q := clustering.Draw(m.rng.Float64(), chance)
+		q := clustering.Draw(rng.Float64(), chance)
 		if q < 0 { // only copies of chosen points are left: take the first that is not chosen
 			for q = 0; labels[q] >= 0 || m.isIsolated(q); q++ {
 			}
@@ -228,7 +230,7 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 	}
 	options := embedding.NewReporter(m.o).SolverOptions(startTolerance)
 	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Setup.x.Matrix(), factors)), k,
-		m.p.Random(clustering.StreamEigen), options)
+		m.p.Source(clustering.StreamEigen), options)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +281,7 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 	if components := m.constraints.Components(); components.Count() < m.p.n {
 		options.Together, options.Groups = choose.Numbers(rows, m.p.n, components.Of)
 	}
-	found, err := multilevel.Cluster(ctx, g, options, m.rng)
+	found, err := multilevel.Cluster(ctx, g, options, *m.p.Source(uint64(m.restart)))
 	if err != nil {
 		return nil, err
 	}
