@@ -20,6 +20,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -103,7 +104,7 @@ func (o runOutcome) completed(cause error) bool {
 
 // failureOf returns the error with which a job fails.
 func failureOf(err error) *fault.Error {
-	if f, isFault := errors.AsType[*fault.Error](err); isFault {
+	if f, isFault := errors.AsType[*fault.Error](refusal.Of(err)); isFault {
 		return f
 	}
 	if errors.Is(err, events.ErrMismatch) {
