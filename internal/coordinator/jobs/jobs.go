@@ -7,8 +7,8 @@
 //
 // A job moves through the files as follows: admission.go creates and queues it, supervise.go runs it, decide.go decides
 // how it ends, outcome.go stores its result, and end.go commits and publishes the end. recover.go resumes the jobs that
-// an earlier coordinator left unfinished; attempts.go counts how often a job crashed it. progress.go keeps what a job is
-// doing at the moment. The comment of type Job lists the states in between.
+// an earlier coordinator left unfinished; attempts.go counts how often a job crashed it. progress.go keeps what a job
+// is doing at the moment. The comment of type Job lists the states in between.
 package jobs
 
 import (
