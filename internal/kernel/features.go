@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -177,9 +177,7 @@ func (f *Features) Compute(dst []float64, rows partition.Range) error {
 	for c := range f.spec.Rank {
 		for r, v := range dst[c*FeatureRows:][:rows.Len()] {
 			if !(math.Abs(v) <= maxFeature) {
-				return fault.InRow(f.first+rows.From+r, "OUT_OF_RANGE",
-					" has the feature %g of its kernel values with the landmarks; scale the data or choose "+
-						"another kernel", v)
+				return invalid.InRow(f.first+rows.From+r, invalid.FeatureOutOfRange, "value", v, "limit", maxFeature)
 			}
 		}
 	}

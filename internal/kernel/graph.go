@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -110,9 +110,7 @@ func (t *graphTile) diagonal(dst []float64) error {
 func (t *graphTile) stored() bool { return true }
 
 func negativeAffinity(i, j int, v float64) error {
-	return fault.Invalid("NEGATIVE_AFFINITY",
-		"the affinity of %d and %d is %g; cuts need affinities of at least 0 (ratio-association and kernel-kmeans "+
-			"allow any)", i, j, v)
+	return invalid.New(invalid.NegativeAffinity, "i", i, "j", j, "value", v)
 }
 
 // assign compares each row's adjacent clusters and its own. Every other cluster has S_ic = 0, so its distance is just
