@@ -3,7 +3,7 @@
 // waits for nothing and knows no clock: the fleet says what has happened, and does what is decided.
 //
 // An operation (operation.go) is a sequence of rounds, each about the tiles without an answer. In a round, every worker
-// is asked for its own tiles: they are a group. If a worker is late, others that have nothing to do are asked for copies
+// is asked for its own tiles: they are a group. If a worker is late, others with nothing to do are asked for copies
 // of its tiles. They are groups too, and together they are a rescue of the late group. If all of them answer first, the
 // late worker is overtaken: their answers count, and its own does not. Otherwise only its own counts.
 package round
