@@ -83,8 +83,8 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// The data directory of a program with an embedded etcd is refused, and so is a backup with another layout of the state,
-// testdata/otherlayout.tar, which leaves the directory empty.
+// The data directory of a program with an embedded etcd is refused, and so is a backup with another layout of the
+// state, testdata/otherlayout.tar, which leaves the directory empty.
 func TestTheStateOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -159,8 +159,8 @@ func TestACoordinatorIsUpgradedDuringAJob(t *testing.T) {
 	SameOutcome(t, "after going back", c.Outcome(job), finished)
 }
 
-// TestReleasesImportTogether imports a table with workers of both releases. If the last one reads tables by other rules,
-// its workers are not asked.
+// TestReleasesImportTogether imports a table with workers of both releases. If the last one reads tables by other
+// rules, its workers are not asked.
 func TestReleasesImportTogether(t *testing.T) {
 	t.Parallel()
 	before := lastRelease(t)

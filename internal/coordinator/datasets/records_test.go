@@ -181,7 +181,8 @@ func TestADamagedRecord(t *testing.T) {
 	}
 }
 
-// Several owners may import the same table from thousands of objects each. Each sees theirs until they delete the table.
+// Several owners may import the same table from thousands of objects each. Each sees theirs until they delete the
+// table.
 func TestSourcesOfSeveralOwners(t *testing.T) {
 	tables := NewTables(memoryConfig(t))
 	numbers, err := table.New([]table.Column{{Name: "x", Type: table.Number, Numbers: []float64{1, 2}}})

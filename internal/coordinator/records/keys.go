@@ -74,8 +74,8 @@ const (
 // Layout is the version of the state's layout, the value of CreatedKey. A state of another layout is refused.
 const Layout = "3"
 
-// CheckLayout refuses a state of another layout, given its value of CreatedKey: this version would lose what it does not
-// know.
+// CheckLayout refuses a state of another layout, given its value of CreatedKey: this version would lose what it does
+// not know.
 func CheckLayout(created []byte) error {
 	if string(created) == Layout {
 		return nil
