@@ -287,6 +287,23 @@ func TestInterruptedRestores(t *testing.T) {
 	}
 }
 
+// A backup whose state this version cannot read is refused before anything is written.
+func TestBackupsOfAnotherLayout(t *testing.T) {
+	from := newStores(t)
+	to := newStores(t)
+	from.put(t, records.DatasetPrefix+"d1", "a data set")
+	if err := restore(t, take(t, from), to); !fault.Is(err, Damaged) {
+		t.Errorf("without a layout: %v", err)
+	}
+	from.put(t, records.CreatedKey, records.Layout+"0")
+	if err := restore(t, take(t, from), to); !fault.Is(err, "OTHER_LAYOUT") {
+		t.Errorf("of another layout: %v", err)
+	}
+	if got := to.content(t); len(got) > 0 {
+		t.Errorf("restored: %v", got)
+	}
+}
+
 func TestLargeStatesAreRestoredInParts(t *testing.T) {
 	from := newStores(t)
 	to := newStores(t)
