@@ -184,7 +184,7 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32,
 		if !again {
 			return nil, watchLost(jobID, c.explain(err))
 		}
-		if tries.failures == 1 {
+		if tries.failures == 1 && (tries.heard || tries.refusals > 0) {
 			dial.Warn(ctx, c.warn)("%s", whyAgain(err))
 		}
 		if err := dial.Sleep(ctx, pause); err != nil {

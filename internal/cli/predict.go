@@ -21,6 +21,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -133,6 +134,7 @@ func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predic
 		return err
 	}
 	found, err := predictor.assign(ctx, fresh.Data)
+	err = refusal.Of(err)
 	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {
 		return fault.Wrap(err, "%s", flags.data.Path())
 	}

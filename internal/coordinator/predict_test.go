@@ -239,8 +239,8 @@ func TestPredictionWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	hog := func() (*fleet.Executor, error) {
-		need := planning.Workload{Matrix: matrix.Matrix, DatasetBytes: dataset.EncodedSize(points), K: 2,
-			Storage: planning.Float32}
+		need := planning.Workload{Matrix: &planning.Matrix{Spec: matrix.Matrix}, K: 2,
+			DatasetBytes: dataset.EncodedSize(points), Storage: planning.Float32}
 		return h.c.fleet.NewExecutor(t.Context(), fleet.Task{JobID: "hog", DatasetID: id, Need: need})
 	}
 	stop := h.startWorker("large")

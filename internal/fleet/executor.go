@@ -42,7 +42,7 @@ func (e *Executor) Matrix() kernelkmeans.Matrix { return e }
 // NewExecutor places the tiles of a job's matrix on workers and builds them. While there is no worker it waits, until
 // ctx ends.
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
-	e := &Executor{spec: task.Need.Matrix}
+	e := &Executor{spec: task.Need.Matrix.Spec}
 	e.execution = f.newExecution(task, e)
 	e.mean = jobPayload(e.execution, wire.PackFloat64s, e.spec.Mean)
 	e.scale = jobPayload(e.execution, wire.PackFloat64s, e.spec.Scale)
@@ -62,8 +62,8 @@ func (e *Executor) Release() {
 
 func (e *Executor) describe(p *workerv1.Prepare) {
 	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.message(), e.scale.message())}
-	p.SparseEntries, p.Lanes = uint64(e.need.SparseEntries), uint32(e.need.Lanes)
-	p.Products, p.Block = uint32(e.need.Products), uint32(e.need.Block)
+	p.SparseEntries, p.Lanes = uint64(e.need.Matrix.SparseEntries), uint32(e.need.Lanes)
+	p.Products, p.Block = uint32(e.need.Matrix.Products), uint32(e.need.Matrix.Block)
 }
 
 func (e *Executor) changeBytes() int { return 0 }
@@ -114,10 +114,10 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 		return fmt.Errorf("fleet: operands of %d clusters, %d weights and %d sparse rows for %d rows",
 			a.K, len(a.Weights), len(sparse.RowStart)-1, e.spec.Rows)
 	}
-	if a.K > e.need.K || a.Lanes > max(1, e.need.Lanes) || int64(len(sparse.Column)) > e.need.SparseEntries {
+	if a.K > e.need.K || a.Lanes > max(1, e.need.Lanes) || int64(len(sparse.Column)) > e.need.Matrix.SparseEntries {
 		return fmt.Errorf("fleet: operands of %d clusters in %d lanes and %d sparse entries, planned were "+
 			"%d, %d and %d",
-			a.K, a.Lanes, len(sparse.Column), e.need.K, e.need.Lanes, e.need.SparseEntries)
+			a.K, a.Lanes, len(sparse.Column), e.need.K, e.need.Lanes, e.need.Matrix.SparseEntries)
 	}
 	e.operating <- struct{}{}
 	id := uint64(1)
@@ -176,7 +176,7 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 		}
 	}
 	var products [][]float64
-	for batch := range slices.Chunk(x, max(1, e.need.Products)) { // no more at a time than workers have memory for
+	for batch := range slices.Chunk(x, max(1, e.need.Matrix.Products)) { // no more at a time than workers have memory for
 		part, err := e.multiply(ctx, batch)
 		if err != nil {
 			return nil, err
@@ -316,15 +316,15 @@ func (e *Executor) fits(ctx context.Context, stats []kernel.ClusterStats) ([][]f
 func (e *Executor) blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error) {
 	values := make([][]float64, len(blocks))
 	for at, b := range blocks {
-		if len(b.Points) > e.need.Block {
-			return nil, fmt.Errorf("fleet: a block of %d points, planned were %d", len(b.Points), e.need.Block)
+		if len(b.Points) > e.need.Matrix.Block {
+			return nil, fmt.Errorf("fleet: a block of %d points, planned were %d", len(b.Points), e.need.Matrix.Block)
 		}
 		values[at] = make([]float64, len(b.Points)*b.Width(e.k))
 	}
 	err := e.atStep(ctx, &operation{
 		name: "blocks",
 		// with each pair twice
-		maxBytes: func([]int) int { return 8 * len(blocks) * e.need.Block * (e.k + e.need.Block) },
+		maxBytes: func([]int) int { return 8 * len(blocks) * e.need.Matrix.Block * (e.k + e.need.Matrix.Block) },
 		request: always(&workerv1.Command{Operation: &workerv1.Command_Blocks{
 			Blocks: &workerv1.Blocks{Step: e.step, Blocks: wire.BlocksToProto(blocks)},
 		}}),

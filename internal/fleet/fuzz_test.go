@@ -203,7 +203,7 @@ func performFuzzed(ctx context.Context, t *testing.T, f *Fleet, operation byte) 
 	}
 	spec := kernel.MatrixSpec{Function: kernel.Linear, Rows: fuzzRows, Columns: 2}
 	x, err := f.NewExecutor(ctx, Task{JobID: "j", Report: report,
-		Need: planning.Workload{Matrix: spec, K: fuzzK, Lanes: 1, Products: 2, Block: 4}})
+		Need: planning.Workload{Matrix: &planning.Matrix{Spec: spec, Products: 2, Block: 4}, K: fuzzK, Lanes: 1}})
 	if err != nil {
 		return
 	}

@@ -36,7 +36,8 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 	defer answering.Wait()
 	defer close(stop)
 	defer f.Close()
-	need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: fuzzRows, Columns: 2},
+	spec := kernel.MatrixSpec{Function: kernel.Linear, Rows: fuzzRows, Columns: 2}
+	need := planning.Workload{Matrix: &planning.Matrix{Spec: spec},
 		K: fuzzK, Lanes: 1}
 	x, err := f.NewExecutor(t.Context(), Task{JobID: "j", Need: need})
 	if err != nil {

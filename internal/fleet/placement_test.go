@@ -43,7 +43,8 @@ func (p *placement) check(t *rapid.T, sessions []*session, copies map[int]*copie
 // Whatever happens to tiles and workers, a placement keeps account of what is where.
 func TestAPlacementKeepsAccount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2},
+		spec := kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2}
+		need := planning.Workload{Matrix: &planning.Matrix{Spec: spec},
 			K: 2, Lanes: 1}
 		f := New(Config{})
 		p := newPlacement(f, need)
@@ -70,9 +71,7 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 			case event == 4 && at.worker != nil:
 				p.setStored(tile, stored)
 			case event == 5 && p.members[s] != nil && copies[tile] == nil:
-				if c := p.copyTo([]*session{s}, tile, stored); c != nil {
-					copies[tile] = c
-				}
+				copies[tile] = p.reserveCopy(s, tile, stored)
 			case event == 6:
 				p.dismissEmpty()
 			case event == 7:
@@ -121,7 +120,8 @@ func TestWhereTilesMoveIfOnlyDoubtedWorkersHaveRoom(t *testing.T) {
 		"on a draining worker, and all others stall":   {drains, stalled, true, yielding},
 		"from an absent worker to one that stalls":     {away, stalled, false, doubted},
 	} {
-		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2},
+		spec := kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2}
+		need := planning.Workload{Matrix: &planning.Matrix{Spec: spec},
 			K: 2, Lanes: 1}
 		f := New(Config{})
 		e := &execution{fleet: f, need: need, pace: pace.New(time.Second), blame: newBlame(nil),

@@ -150,8 +150,8 @@ func (p *problem) maxLanes() int {
 
 func (p *problem) need(size int64) planning.Workload {
 	return planning.Workload{
-		Matrix: p.spec, DatasetBytes: size, Scaled: p.units != nil, K: maxClusters, Lanes: p.maxLanes(), Products: 2,
-		Block: maxBlock, SparseEntries: int64(p.spec.Rows), Storage: p.storage,
+		DatasetBytes: size, Scaled: p.units != nil, K: maxClusters, Lanes: p.maxLanes(), Storage: p.storage,
+		Matrix: &planning.Matrix{Spec: p.spec, Products: 2, Block: maxBlock, SparseEntries: int64(p.spec.Rows)},
 	}
 }
 

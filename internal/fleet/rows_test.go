@@ -357,7 +357,7 @@ func TestWhoNeedsTheWholeDataSet(t *testing.T) {
 		"landmarks":      {planning.Workload{Vectors: &features, DatasetBytes: large}, false},
 		"neighbors": {planning.Workload{Neighbors: &planning.Neighbors{Rows: 1 << 20, Columns: 128},
 			DatasetBytes: large}, true},
-		"a matrix":          {planning.Workload{DatasetBytes: large}, true},
+		"a matrix":          {planning.Workload{Matrix: &planning.Matrix{}, DatasetBytes: large}, true},
 		"an earlier worker": {planning.Workload{Vectors: &dense, DatasetBytes: large, Whole: true}, true},
 	} {
 		if c.need.ByRows() == c.whole {

@@ -16,6 +16,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -167,7 +168,7 @@ func TestInvalidInputFailsTheJobWithItsReason(t *testing.T) {
 	e := c.submit(p, nil)
 	for range 3 {
 		_, err := e.Degrees(c.ctx)
-		if !fault.Is(err, "NEGATIVE_AFFINITY") || err.Error() != local.Error() {
+		if !fault.Is(err, "NEGATIVE_AFFINITY") || err.Error() != refusal.Of(local).Error() {
 			t.Errorf("got %v, want %v", err, local)
 		}
 	}

@@ -73,8 +73,10 @@ func TestLocalSearchOnWorkers(t *testing.T) {
 				}
 				id, size := c.datasets.put(t, data)
 				e, err := c.fleet.NewExecutor(c.ctx, fleet.Task{JobID: "job", DatasetID: id, Need: planning.Workload{
-					Matrix: p.Matrix, DatasetBytes: size, K: spec.K, Lanes: p.Lanes(), Block: p.Candidates(),
-					SparseEntries: 2 * int64(p.Constraints.Len()),
+					DatasetBytes: size, K: spec.K, Lanes: p.Lanes(),
+					Matrix: &planning.Matrix{
+						Spec: p.Matrix, Block: p.Candidates(), SparseEntries: 2 * int64(p.Constraints.Len()),
+					},
 				}})
 				if err != nil {
 					t.Fatal(err)

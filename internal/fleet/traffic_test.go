@@ -96,8 +96,8 @@ func (tr *traffic) runKernel(c *cluster, data dataset.Dataset, spec clustering.S
 	}
 	id, size := c.datasets.put(c.T, data)
 	e := c.launch(fleet.Task{JobID: jobID, DatasetID: id, Need: planning.Workload{
-		Matrix: p.Matrix, DatasetBytes: size, K: spec.K, Lanes: p.Lanes(), Block: p.Candidates(),
-		SparseEntries: int64(p.Rows())}})
+		DatasetBytes: size, K: spec.K, Lanes: p.Lanes(),
+		Matrix: &planning.Matrix{Spec: p.Matrix, Block: p.Candidates(), SparseEntries: int64(p.Rows())}}})
 	result, err := kernelkmeans.Run(c.ctx, p, e, tr)
 	if err != nil {
 		c.Fatal(err)
@@ -257,8 +257,11 @@ func TestTrafficOfProductsAndNeighbors(t *testing.T) {
 	graph := ringGraph(t, n, 5)
 	id, size := c.datasets.put(t, graph)
 	e := c.launch(fleet.Task{JobID: jobID, DatasetID: id, Need: planning.Workload{
-		Matrix:       kernel.MatrixSpec{Function: kernel.Adjacency, Rows: n, Grid: kernel.GridFor(1 << 20)},
-		DatasetBytes: size, K: 1, Lanes: 1, Products: 1, SparseEntries: 1}})
+		DatasetBytes: size, K: 1, Lanes: 1,
+		Matrix: &planning.Matrix{
+			Spec:     kernel.MatrixSpec{Function: kernel.Adjacency, Rows: n, Grid: kernel.GridFor(1 << 20)},
+			Products: 1, SparseEntries: 1,
+		}}})
 	weights := make([]float64, n)
 	if err := e.SetOperands(c.ctx, kernel.Operands{K: 1, Lanes: 1, Weights: weights}); err != nil {
 		t.Fatal(err)

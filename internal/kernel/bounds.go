@@ -1,12 +1,11 @@
 package kernel
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
@@ -37,7 +36,7 @@ func FindBounds(spec MatrixSpec, data dataset.Dataset) (Bounds, error) {
 		}
 		return source.pointsBound()
 	}
-	return Bounds{}, fault.Invalid("UNSUPPORTED_DATA", "a kernel matrix cannot be made from this kind of data")
+	return Bounds{}, invalid.New(invalid.NoKernelOf)
 }
 
 // pointsBound returns bounds for a kernel of points, by the norms of the rows. It fails if an entry may exceed a
@@ -46,8 +45,7 @@ func (s *Source) pointsBound() (Bounds, error) {
 	if s.spec.Function.directional() {
 		for i, norm := range s.points.norms {
 			if norm == 0 {
-				return Bounds{}, fault.InRow(i, "ZERO_ROW",
-					" is all zeros, which has no direction; the %s kernel needs non-zero rows", s.spec.Function)
+				return Bounds{}, invalid.InRow(i, invalid.ZeroRowOfKernel, "kernel", s.spec.Function)
 			}
 		}
 	}
@@ -57,8 +55,8 @@ func (s *Source) pointsBound() (Bounds, error) {
 			largest *= heaviest * heaviest
 		}
 		if !(largest <= math.MaxFloat32) {
-			return Bounds{}, beyondFloat32(choose.Largest(s.points.norms),
-				fmt.Sprintf("may have kernel values as large as %g", largest))
+			return Bounds{}, invalid.InRow(choose.Largest(s.points.norms), invalid.BoundAboveFloat32,
+				"value", largest, "limit", math.MaxFloat32)
 		}
 		return Bounds{RowSum: largest * float64(s.spec.Rows), Entry: largest}, nil
 	}
@@ -113,15 +111,10 @@ func graphBound(spec MatrixSpec, g *dataset.Graph) Bounds {
 	return bound
 }
 
-// outOfRange returns the fault of an entry that float32 does not hold.
+// outOfRange returns the error of an entry that float32 does not hold.
 func outOfRange(i, j int, v float64) error {
 	if i == j {
-		return beyondFloat32(i, fmt.Sprintf("has the kernel value %g with itself", v))
+		return invalid.InRow(i, invalid.DiagonalAboveFloat32, "value", v, "limit", math.MaxFloat32)
 	}
-	return beyondFloat32(i, fmt.Sprintf("has the kernel value %g with row %d", v, j))
-}
-
-func beyondFloat32(row int, what string) error {
-	return fault.InRow(row, "OUT_OF_FLOAT32_RANGE",
-		" %s, beyond what float32 holds (%g); scale the data or choose another kernel", what, math.MaxFloat32)
+	return invalid.InRow(i, invalid.KernelAboveFloat32, "value", v, "other", j, "limit", math.MaxFloat32)
 }

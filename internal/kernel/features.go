@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -163,8 +163,8 @@ func (f *Features) Compute(dst []float64, rows partition.Range) error {
 		return fmt.Errorf("kernel: rows [%d, %d) are out of range [0, %d), more than %d, or too many for %d values",
 			rows.From, rows.To, f.source.Rows(), FeatureRows, len(dst))
 	}
-	w := f.source.borrowWindow()
-	defer f.source.returnWindow(w)
+	w := f.source.borrowDense()
+	defer f.source.returnDense(w)
 	t := f.source.rowsTile(rows)
 	p := &w.panel
 	clear(dst[:f.spec.Rank*FeatureRows])
@@ -177,9 +177,7 @@ func (f *Features) Compute(dst []float64, rows partition.Range) error {
 	for c := range f.spec.Rank {
 		for r, v := range dst[c*FeatureRows:][:rows.Len()] {
 			if !(math.Abs(v) <= maxFeature) {
-				return fault.InRow(f.first+rows.From+r, "OUT_OF_RANGE",
-					" has the feature %g of its kernel values with the landmarks; scale the data or choose "+
-						"another kernel", v)
+				return invalid.InRow(f.first+rows.From+r, invalid.FeatureOutOfRange, "value", v, "limit", maxFeature)
 			}
 		}
 	}
@@ -200,8 +198,8 @@ func Square(spec MatrixSpec, points dataset.Dataset) ([]float64, error) {
 	}
 	n := spec.Rows
 	values := make([]float64, 0, n*n)
-	w := s.borrowWindow()
-	defer s.returnWindow(w)
+	w := s.borrowDense()
+	defer s.returnDense(w)
 	t := s.rowsTile(partition.Range{From: 0, To: n})
 	for from := 0; from < n; from += FeatureRows { // the matrix is symmetric: rows are columns
 		rows := partition.Range{From: from, To: min(from+FeatureRows, n)}

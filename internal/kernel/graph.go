@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -110,9 +110,7 @@ func (t *graphTile) diagonal(dst []float64) error {
 func (t *graphTile) stored() bool { return true }
 
 func negativeAffinity(i, j int, v float64) error {
-	return fault.Invalid("NEGATIVE_AFFINITY",
-		"the affinity of %d and %d is %g; cuts need affinities of at least 0 (ratio-association and kernel-kmeans "+
-			"allow any)", i, j, v)
+	return invalid.New(invalid.NegativeAffinity, "i", i, "j", j, "value", v)
 }
 
 // assign compares each row's adjacent clusters and its own. Every other cluster has S_ic = 0, so its distance is just
@@ -226,20 +224,20 @@ func lineWidth(count int) int {
 	return width
 }
 
-// rowsPerBlock is the number of rows of a bundle, or of its products, that are interleaved at a time, so that they stay
+// rowsAtOnce is the number of rows of a bundle, or of its products, that are interleaved at a time, so that they stay
 // in the first-level cache.
-const rowsPerBlock = 128
+const rowsAtOnce = 128
 
 // multiply reads each row once for all vectors of a bundle, first from the base matrix, then from the sparse part.
 func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
-	w := t.source.borrowWindow()
-	defer t.source.returnWindow(w)
+	w := t.source.borrowDense()
+	defer t.source.returnDense(w)
 	g, r := t.source.graph, &t.source.routines
 	base := &Sparse{RowStart: g.RowStart, Column: g.Column, Value: g.Weight}
 	for i := range x.bundles {
 		b := &x.bundles[i]
-		for from := t.rows.From; from < t.rows.To; from += rowsPerBlock {
-			to := min(from+rowsPerBlock, t.rows.To)
+		for from := t.rows.From; from < t.rows.To; from += rowsAtOnce {
+			to := min(from+rowsAtOnce, t.rows.To)
 			sums := parallel.Resized(w.panel.sums, (to-from)*b.width)
 			clear(sums)
 			for _, m := range []*Sparse{base, x.sparse} {

@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 func TestTanhIsOddAndAccurate(t *testing.T) {
@@ -369,14 +370,14 @@ func TestWhatFloat32CannotHold(t *testing.T) {
 		c.spec.Rows = c.data.Rows()
 		c.spec.Columns = 2
 		_, err := FindBounds(c.spec, c.data)
-		f, _ := errors.AsType[*fault.Error](err)
+		f, _ := errors.AsType[*fault.Error](refusal.Of(err))
 		if f == nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		row, column, problem, _ := f.Problem()
 		if row != c.row || column != c.column || !strings.HasPrefix(problem, c.want) ||
-			!fault.Is(err, "OUT_OF_FLOAT32_RANGE") {
+			!fault.Is(refusal.Of(err), "OUT_OF_FLOAT32_RANGE") {
 			t.Errorf("%s: row %d, column %d: %v", name, row, column, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -38,8 +38,7 @@ func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 			}
 			row[f] = float32(v)
 			if math.IsInf(float64(row[f]), 0) {
-				return nil, fault.InCell(i, f, "OUT_OF_FLOAT32_RANGE",
-					" is %g, beyond what float32 holds; scale the data", v)
+				return nil, invalid.InCell(i, f, invalid.AboveFloat32, "value", v)
 			}
 		}
 		norm := 0.0
@@ -107,8 +106,7 @@ func newSparsePointSet(points *dataset.SparsePoints, mean []float64) (*pointSet,
 		for at := points.RowStart[i]; at < points.RowStart[i+1]; at++ {
 			v := float32(points.Value[at])
 			if math.IsInf(float64(v), 0) {
-				return nil, fault.InCell(i, int(points.Column[at]), "OUT_OF_FLOAT32_RANGE",
-					" is %g, beyond what float32 holds; scale the data", points.Value[at])
+				return nil, invalid.InCell(i, int(points.Column[at]), invalid.AboveFloat32, "value", points.Value[at])
 			}
 			p.values[at] = v
 			p.norms[i] += float64(v) * float64(v) // exact, fused or not
@@ -187,13 +185,13 @@ type RowFetcher func(ctx context.Context, from, to int) ([]float64, error)
 
 // Source provides the entries of one base matrix. Its tiles share it, and it is safe for concurrent use once made.
 type Source struct {
-	spec     MatrixSpec
-	points   *pointSet
-	graph    *dataset.Graph // with weights on the grid
-	rows     RowFetcher
-	routines routines
-	windows  sync.Pool // of *window
-	columns  []int32   // 0..n-1
+	spec            MatrixSpec
+	points          *pointSet
+	graph           *dataset.Graph // with weights on the grid
+	rows            RowFetcher
+	routines        routines
+	denseWorkspaces sync.Pool // of *denseWorkspace
+	columns         []int32   // 0..n-1
 }
 
 // NewSource returns the source of a matrix over points or a graph, which must have the rows of the spec. A given kernel

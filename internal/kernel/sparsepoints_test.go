@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // sparseAndDense are the same points in both forms. Some columns are 0 everywhere, and so are some rows unless all must
@@ -121,7 +122,7 @@ func TestSparsePointsOfManyColumns(t *testing.T) {
 		t.Errorf("%d and %d bytes are planned for 3 points", shared, thread)
 	}
 	points.Value[0] = 1e60
-	if _, err := NewSource(spec, points, nil); !fault.Is(err, "OUT_OF_FLOAT32_RANGE") {
+	if _, err := NewSource(spec, points, nil); !fault.Is(refusal.Of(err), "OUT_OF_FLOAT32_RANGE") {
 		t.Errorf("a value of 1e60: %v", err)
 	}
 	if _, err := NewSource(MatrixSpec{Function: Gaussian, Rows: 3, Columns: d, Mean: []float64{1}}, points,
@@ -146,7 +147,7 @@ func TestBytesOfSparsePoints(t *testing.T) {
 	if planned := spec.SharedBytes(k, 0); planned < taken+numbering || planned > taken+numbering+24*n {
 		t.Errorf("%d bytes are planned, %d are taken and %d for the numbering", planned, taken, numbering)
 	}
-	w := source.borrowWindow()
+	w := source.borrowDense()
 	maker := w.entryMakerFor(source.newTile(0))
 	if err := maker.fill(0, source.allColumns()[:columnsPerFill],
 		make([]float32, columnsPerFill*maker.stride)); err != nil {

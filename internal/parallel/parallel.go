@@ -60,18 +60,9 @@ func Run(ctx context.Context, threads, count int, do func(at int) error) error {
 	return NewPool(threads).Run(ctx, threads, count, do)
 }
 
-// Ranges calls do for consecutive ranges of 0..n-1, each of the given size, on all processors. A panic in do becomes a
-// panic of the caller, which can recover from it. Ranges is for short work whose callers have no context, such as
-// products of blocks of vectors: it does not end early, and it ignores WithThreads, so its goroutines compete with
-// those of the tasks beside it.
-func Ranges(n, size int, do func(from, to int)) {
-	if err := RangesContext(context.Background(), n, size, do); err != nil {
-		panic(err)
-	}
-}
-
-// RangesContext is Ranges on the context's threads until it is done. It then returns the context's error.
-func RangesContext(ctx context.Context, n, size int, do func(from, to int)) error {
+// Ranges calls do for consecutive ranges of 0..n-1, each of the given size, on the context's threads. Once ctx is done,
+// it returns the context's error. A panic in do becomes a panic of the caller, which can recover from it.
+func Ranges(ctx context.Context, n, size int, do func(from, to int)) error {
 	err := Run(ctx, Threads(ctx), (n+size-1)/size, func(at int) error {
 		do(at*size, min((at+1)*size, n))
 		return nil

@@ -80,11 +80,13 @@ func TestNoPieceStartsAfterAFailure(t *testing.T) {
 func TestRanges(t *testing.T) {
 	for _, n := range []int{0, 1, 10, 11} {
 		done := make([]atomic.Int32, n)
-		Ranges(n, 5, func(from, to int) {
+		if err := Ranges(t.Context(), n, 5, func(from, to int) {
 			for at := from; at < to; at++ {
 				done[at].Add(1)
 			}
-		})
+		}); err != nil {
+			t.Fatal(err)
+		}
 		for at := range done {
 			if count := done[at].Load(); count != 1 {
 				t.Errorf("index %d of %d was done %d times", at, n, count)
@@ -96,7 +98,8 @@ func TestRanges(t *testing.T) {
 			t.Errorf("recovered %v", r)
 		}
 	}()
-	Ranges(100, 1, func(int, int) { panic("ouch") })
+	err := Ranges(t.Context(), 100, 1, func(int, int) { panic("ouch") })
+	t.Errorf("returned %v", err)
 }
 
 // A panic is not mistaken for the end of the context, even if the context has ended by then.
@@ -107,7 +110,7 @@ func TestRangesPanicAfterTheContextEnds(t *testing.T) {
 			t.Errorf("recovered %v", r)
 		}
 	}()
-	err := RangesContext(ctx, 1, 1, func(int, int) {
+	err := Ranges(ctx, 1, 1, func(int, int) {
 		cancel()
 		panic("ouch")
 	})
@@ -124,7 +127,7 @@ func TestThreadsOfAContext(t *testing.T) {
 		t.Errorf("%d threads, want 1", got)
 	}
 	var pieces []int // without a lock: one thread takes them in order
-	if err := RangesContext(ctx, 100, 10, func(from, _ int) { pieces = append(pieces, from) }); err != nil ||
+	if err := Ranges(ctx, 100, 10, func(from, _ int) { pieces = append(pieces, from) }); err != nil ||
 		len(pieces) != 10 || !slices.IsSorted(pieces) {
 		t.Errorf("pieces %v, %v", pieces, err)
 	}

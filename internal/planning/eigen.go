@@ -3,7 +3,6 @@ package planning
 import (
 	"fmt"
 
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
@@ -93,7 +92,7 @@ func (w Workload) AssumedProducts() int64 {
 		return int64(w.Rows())
 	}
 	products := kernelSteps * w.Eigen.block()
-	if w.Matrix.Function == kernel.Adjacency && !w.Eigen.Generalized { // most steps of a pencil work on the surrogate
+	if w.OnGraph() && !w.Eigen.Generalized { // most steps of a pencil work on the surrogate
 		products = graphSteps * w.Eigen.block()
 	}
 	return products
@@ -102,19 +101,16 @@ func (w Workload) AssumedProducts() int64 {
 // labelsFromEigenvectors reports whether the labels come from the eigenvectors, without iterations after them.
 func (w Workload) labelsFromEigenvectors() bool { return w.Eigen != nil && !w.Eigen.OnlyForStart }
 
-// vectorsPerPass returns how many vectors one reading of the matrix serves.
-func (w Workload) vectorsPerPass() int64 { return int64(max(1, w.Products)) }
-
 // eigenPasses returns the number of passes over the matrix for eigenvectors.
 func (w Workload) eigenPasses() float64 {
 	if w.Eigen == nil {
 		return 0
 	}
-	block := w.vectorsPerPass()
+	block := w.Matrix.vectorsPerPass()
 	if !w.Eigen.Dense {
 		block = w.Eigen.block()
 	}
-	readings := (block + w.vectorsPerPass() - 1) / w.vectorsPerPass() // readings of the matrix for one block
+	readings := (block + w.Matrix.vectorsPerPass() - 1) / w.Matrix.vectorsPerPass() // readings of the matrix for one block
 	return float64(w.AssumedProducts() / block * readings)
 }
 

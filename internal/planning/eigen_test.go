@@ -8,7 +8,7 @@ import (
 )
 
 func withEigenvectors(p Workload, pairs int) Workload {
-	p.Products, p.Degrees = 16, true
+	p.Matrix.Products, p.Matrix.Degrees = 16, true
 	p.Eigen = &Eigensolver{Pairs: pairs, Columns: p.K, Restarts: 10}
 	return p
 }
@@ -78,7 +78,9 @@ func TestEigenvectorsTakeMore(t *testing.T) {
 		case 1:
 			q.Eigen.SparseEntries = 1 << 20
 		case 2:
-			q.Matrix.Rows++
+			matrix := *p.Matrix
+			matrix.Spec.Rows++
+			q.Matrix = &matrix
 		}
 		less, err := Make(p, []Worker{{Threads: 1, Free: Unlimited}})
 		if err != nil {

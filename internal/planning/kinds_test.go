@@ -13,11 +13,11 @@ func TestNumbersOfAllKinds(t *testing.T) {
 	matrix := points(n, d, 10, Auto)
 	matrix.Restarts, matrix.Lanes, matrix.Scaled = 10, 4, true
 	half := points(n, d, 10, Float32)
-	half.Matrix.HalfScale, half.Shift = 1, true
+	half.Matrix.Spec.HalfScale, half.Matrix.Shift = 1, true
 	eigen := graph(n, 200_000, 5)
 	eigen.Eigen = &Eigensolver{Pairs: 5, Columns: 5, Restarts: 10}
-	eigen.Products = 4
-	eigen.Degrees = true
+	eigen.Matrix.Products = 4
+	eigen.Matrix.Degrees = true
 	rows := dense(n, d, 10)
 	rows.Restarts, rows.Lanes, rows.Vectors.RaceRows, rows.Vectors.JointBytes = 10, 4, 5000, 1<<20
 	sparse := Workload{Vectors: &Vectors{Rows: 64, Columns: 1000, Width: 1000, Entries: []int64{10, 20, 30, 40}},

@@ -10,7 +10,7 @@ import (
 // A range of k takes more of the coordinator than its largest k alone: results of all, and eigenvectors that they
 // share.
 func TestMemoryOfARange(t *testing.T) {
-	one := Workload{Matrix: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: 1000}, K: 10,
+	one := Workload{Matrix: &Matrix{Spec: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: 1000}}, K: 10,
 		Eigen: &Eigensolver{Pairs: 10, Columns: 10, Restarts: 10}}
 	several := one
 	several.Range = &Range{Numbers: 9, Columns: 10, Labelings: 10, PartBytes: 77}
@@ -19,7 +19,7 @@ func TestMemoryOfARange(t *testing.T) {
 		int64(gcFactor*rows*(results+shared)+77); more != want {
 		t.Errorf("%d bytes more, want %d", more, want)
 	}
-	several.Matrix.Rows = math.MaxInt32
+	several.Matrix = &Matrix{Spec: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: math.MaxInt32}}
 	several.Range = &Range{Numbers: 64, Columns: math.MaxInt32}
 	if got := several.CoordinatorBytes(); got < Unlimited {
 		t.Errorf("%d bytes of a range that no memory holds", got)

@@ -64,12 +64,18 @@ const (
 	longRun           = 300
 )
 
+// landmarkable reports whether the proposed landmarks could take the place of the matrix.
+func (w Workload) landmarkable() bool {
+	return w.Matrix != nil && w.Matrix.Landmarkable && w.K <= proposedLandmarks/10
+}
+
 // byLandmarks returns the job with landmarks in place of the matrix.
 func (w Workload) byLandmarks() Workload {
+	matrix := w.Matrix.Spec
 	return Workload{
 		Vectors: &Vectors{
-			Rows: w.Matrix.Rows, Columns: proposedRank, Width: proposedRank,
-			Features: &Features{Function: w.Matrix.Function, Columns: w.Matrix.Columns, Landmarks: proposedLandmarks},
+			Rows: matrix.Rows, Columns: proposedRank, Width: proposedRank,
+			Features: &Features{Function: matrix.Function, Columns: matrix.Columns, Landmarks: proposedLandmarks},
 		},
 		DatasetBytes: w.DatasetBytes, Scaled: w.Scaled, K: w.K, Restarts: 1,
 	}
@@ -78,7 +84,7 @@ func (w Workload) byLandmarks() Workload {
 // proposal describes landmarks as an alternative to a matrix that takes long. It returns "" if they are not worth
 // proposing.
 func (w Workload) proposal(plan *Plan, workers []Worker) string {
-	if !w.Landmarkable || w.K > proposedLandmarks/10 || plan.Seconds < longRun {
+	if !w.landmarkable() || plan.Seconds < longRun {
 		return ""
 	}
 	other, err := Make(w.byLandmarks(), workers)
@@ -94,7 +100,7 @@ func (w Workload) proposal(plan *Plan, workers []Worker) string {
 func LandmarkProposal(p Workload) string {
 	const threads = 4
 	workers := []Worker{{Threads: threads, Free: Unlimited}}
-	if !p.Landmarkable {
+	if !p.landmarkable() {
 		return ""
 	}
 	plan, err := Make(p, workers)

@@ -9,15 +9,20 @@ import (
 
 func matrixOf(rows, columns, k int) Workload {
 	return Workload{
-		Matrix:       kernel.MatrixSpec{Function: kernel.Gaussian, Rows: rows, Columns: columns},
+		Matrix: &Matrix{
+			Spec:         kernel.MatrixSpec{Function: kernel.Gaussian, Rows: rows, Columns: columns},
+			Landmarkable: true,
+		},
 		DatasetBytes: 8 * int64(rows) * int64(columns), K: k,
-		Restarts: 10, Lanes: 10, Landmarkable: true,
+		Restarts: 10, Lanes: 10,
 	}
 }
 
 // Landmarks are proposed where the matrix takes longer than minutes, and are then much faster; not where it does not,
 // where they do not apply, and where there would be too few for the clusters.
 func TestWhenLandmarksAreProposed(t *testing.T) {
+	ofGraph := matrixOf(1_000_000, 16, 20)
+	ofGraph.Matrix.Landmarkable = false
 	for name, c := range map[string]struct {
 		need Workload
 		want string
@@ -25,7 +30,7 @@ func TestWhenLandmarksAreProposed(t *testing.T) {
 		"a million":     {matrixOf(1_000_000, 16, 20), "landmarks 1000 would take about"},
 		"few points":    {matrixOf(5000, 16, 20), ""},
 		"many clusters": {matrixOf(1_000_000, 16, 500), ""},
-		"a graph's":     {func() Workload { p := matrixOf(1_000_000, 16, 20); p.Landmarkable = false; return p }(), ""},
+		"a graph's":     {ofGraph, ""},
 	} {
 		if got := LandmarkProposal(c.need); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", name, got)

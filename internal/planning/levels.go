@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/clustering/multilevel"
+	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -33,6 +34,14 @@ const (
 
 // SideBySideEntries is the largest number of entries for which fits of a graph run concurrently.
 const SideBySideEntries = 1 << 22
+
+// vertices returns the number of vertices, 0 if there are no levels.
+func (l *Levels) vertices() int {
+	if l == nil {
+		return 0
+	}
+	return l.Vertices
+}
 
 // each calls level with the size of every level, the graph itself first.
 func (l *Levels) each(level func(vertices, entries float64)) {
@@ -82,15 +91,22 @@ func (l *Levels) work() float64 {
 	return float64(max(1, l.Fits)) * (work + manyLevelStarts*coarseEntry*min(last, 1<<22))
 }
 
-// levelJob is a job on levels alone: it uses no workers, and its matrix has no rows.
-type levelJob struct{ matrixJob }
+// tilelessJob is a job on levels alone, which needs no workers.
+type tilelessJob struct{ Workload }
 
-func (w levelJob) rows() int                   { return w.Levels.Vertices }
-func (levelJob) storageName(bool, bool) string { return "sparse" }
-func (levelJob) passes() float64               { return 0 }
-func (levelJob) rounds() float64               { return 0 }
+func (w tilelessJob) rows() int                        { return w.Levels.vertices() }
+func (tilelessJob) partName() string                   { return "the graph" }
+func (tilelessJob) storageName(bool, bool) string      { return "sparse" }
+func (tilelessJob) tileSize(int) partition.Size        { return partition.Size{} }
+func (tilelessJob) fixedBytes(int) int64               { return 0 }
+func (tilelessJob) snapshotBytes() float64             { return 0 }
+func (tilelessJob) passes() float64                    { return 0 }
+func (tilelessJob) rounds() float64                    { return 0 }
+func (tilelessJob) work(*Plan, Share, float64) float64 { return 0 }
+func (tilelessJob) pieceWork(float64) float64          { return 0 }
+func (tilelessJob) coordinator() (int64, float64)      { return 0, 0 }
 
-func (w levelJob) explain(*Plan, string) string {
+func (w tilelessJob) explain(*Plan, string) string {
 	return fmt.Sprintf("the coordinator partitions the graph itself, coarse to fine: "+
 		"its %s fit into one process, and sending them between workers would take longer",
 		text.Plural(int(w.Levels.Entries/2), "edge"))

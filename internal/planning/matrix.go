@@ -2,6 +2,7 @@ package planning
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -9,22 +10,60 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
+// Matrix describes a matrix whose rows the workers hold, and what is done with it.
+type Matrix struct {
+	Spec          kernel.MatrixSpec // only its function, size and precision matter
+	Products      int               // how many vectors it is multiplied by at a time; 0 means 1
+	Block         int               // points in one block of local search; 0 means no local search
+	SparseEntries int64             // upper bound for what is added to it: two per constraint, one per row for ratio cut
+	Degrees       bool              // the objective needs its row sums
+	Shift         bool              // the diagonal shift is found from its least eigenvalue
+	Landmarkable  bool              // landmarks could take its place
+}
+
+// vectorsPerPass returns how many vectors one reading of the matrix serves. It is 1 for a nil matrix: the coordinator
+// multiplies a graph of neighbors itself.
+func (m *Matrix) vectorsPerPass() int64 {
+	if m == nil {
+		return 1
+	}
+	return int64(max(1, m.Products))
+}
+
+// Suffices reports whether what is prepared for w can do the work of other on the matrix, too.
+func (w Workload) Suffices(other Workload) bool {
+	had, need := w.Matrix, other.Matrix
+	return reflect.DeepEqual(had.Spec, need.Spec) && other.K <= w.K && other.Lanes <= w.Lanes &&
+		need.Products <= had.Products && need.Block <= had.Block && need.SparseEntries <= had.SparseEntries
+}
+
+// Enlarged returns a workload on the matrix of w that suffices for w and, if the matrices are alike, for other.
+func (w Workload) Enlarged(other Workload) Workload {
+	matrix := *w.Matrix
+	matrix.Products = max(matrix.Products, other.Matrix.Products)
+	matrix.Block = max(matrix.Block, other.Matrix.Block)
+	matrix.SparseEntries = max(matrix.SparseEntries, other.Matrix.SparseEntries)
+	w.Matrix = &matrix
+	w.K = max(w.K, other.K)
+	w.Lanes = max(w.Lanes, other.Lanes)
+	return w
+}
+
 // matrixJob is a job whose tiles are rows of a matrix: of kernel values, given, or of a graph.
 type matrixJob struct{ Workload }
 
-func (w matrixJob) rows() int                   { return w.Matrix.Rows }
+func (w matrixJob) rows() int                   { return w.Matrix.Spec.Rows }
 func (matrixJob) partName() string              { return "the matrix" }
 func (matrixJob) snapshotBytes() float64        { return 0 }
 func (matrixJob) coordinator() (int64, float64) { return 0, 0 }
-func (w matrixJob) isGraph() bool               { return w.Matrix.Function == kernel.Adjacency }
 
 func (w matrixJob) storageName(stored, computed bool) string {
 	entries := "float32"
-	if w.Matrix.HalfScale != 0 {
+	if w.Matrix.Spec.HalfScale != 0 {
 		entries = "float16"
 	}
 	switch {
-	case w.isGraph():
+	case w.OnGraph():
 		return "sparse"
 	case stored && computed:
 		return entries + "+none"
@@ -43,43 +82,44 @@ const blockValueBytes = 24
 
 // blockBytes returns what the blocks of all lanes take: for each point, a value per cluster and per point.
 func (w matrixJob) blockBytes() int64 {
-	return w.lanes() * int64(w.Block) * int64(w.Block+w.K) * blockValueBytes
+	return w.lanes() * int64(w.Matrix.Block) * int64(w.Matrix.Block+w.K) * blockValueBytes
 }
 
 // sparseEntryBytes is the size of one entry of the sparse part: column and value, packed on arrival and unpacked.
 const sparseEntryBytes = 24
 
 func (w matrixJob) tileSize(tile int) partition.Size {
-	return w.Matrix.TileSize(tile, w.K, int(w.lanes()))
+	return w.Matrix.Spec.TileSize(tile, w.K, int(w.lanes()))
 }
 
 func (w matrixJob) fixedBytes(threads int) int64 {
-	perRow := w.lanes()*rowOperationBytes + int64(max(0, w.Products-1))*productRowBytes
-	fixed := w.Matrix.SharedBytes(w.K, w.edges()+w.SparseEntries) + int64(w.Matrix.Rows)*perRow +
-		w.SparseEntries*sparseEntryBytes + w.blockBytes() +
-		int64(max(1, threads))*w.Matrix.ThreadBytes(w.K, int(w.lanes()))
-	if w.isGraph() {
+	m := w.Matrix
+	perRow := w.lanes()*rowOperationBytes + (m.vectorsPerPass()-1)*productRowBytes
+	fixed := m.Spec.SharedBytes(w.K, w.edges()+m.SparseEntries) + int64(m.Spec.Rows)*perRow +
+		m.SparseEntries*sparseEntryBytes + w.blockBytes() +
+		int64(max(1, threads))*m.Spec.ThreadBytes(w.K, int(w.lanes()))
+	if w.OnGraph() {
 		return fixed + w.DatasetBytes
 	}
 	return fixed + w.TileBuildBytes()
 }
 
 func (w matrixJob) edges() int64 {
-	return max(0, w.DatasetBytes-8*int64(w.Matrix.Rows)) / 12
+	return max(0, w.DatasetBytes-8*int64(w.rows())) / 12
 }
 
 func (w matrixJob) passes() float64 {
-	starts := min(1, float64(w.K)/float64(w.Matrix.Rows)) // a column for each cluster
+	starts := min(1, float64(w.K)/float64(w.rows())) // a column for each cluster
 	rounds := (int64(max(1, w.Restarts)) + w.lanes() - 1) / w.lanes()
 	passes := float64(rounds) * (sweepsPerRun + starts)
 	if w.labelsFromEigenvectors() {
 		passes = 1 // for the objective of the labels
 	}
 	passes += w.eigenPasses()
-	if w.Degrees {
+	if w.Matrix.Degrees {
 		passes++
 	}
-	if w.Shift {
+	if w.Matrix.Shift {
 		passes += productsOfShift
 	}
 	return passes
@@ -93,15 +133,15 @@ func (w matrixJob) rounds() float64 {
 }
 
 func (w matrixJob) work(plan *Plan, share Share, rows float64) float64 {
-	n, clusters, products := float64(w.Matrix.Rows), float64(w.K), float64(w.AssumedProducts())
-	if w.isGraph() {
+	n, clusters, products := float64(w.rows()), float64(w.K), float64(w.AssumedProducts())
+	if w.OnGraph() {
 		clusters = min(clusters, 2+float64(w.edges())/n) // the clusters in which a vertex has neighbors
 	}
 	work := w.rounds() * rows * clusters * assignEntry
-	if w.isGraph() {
+	if w.OnGraph() {
 		return work + rows/n*float64(w.edges())*((plan.Passes-w.eigenPasses())*edge+products*productEdge)
 	}
-	tiles, compute := float64(share.Stored+share.Computed), entryNanoseconds(w.Matrix)
+	tiles, compute := float64(share.Stored+share.Computed), entryNanoseconds(w.Matrix.Spec)
 	stored := rows * n * float64(share.Stored) / tiles
 	computed := rows * n * float64(share.Computed) / tiles
 	sum := float64(w.lanes()-1)*addEntry*plan.Passes + products*productEntry
@@ -109,12 +149,12 @@ func (w matrixJob) work(plan *Plan, share Share, rows float64) float64 {
 }
 
 func (w matrixJob) pieceWork(rows float64) float64 {
-	if w.isGraph() { // one tile may contain all edges
-		return float64(w.edges()) * (graphEntry + edge + float64(w.vectorsPerPass())*productEdge)
+	if w.OnGraph() { // one tile may contain all edges
+		return float64(w.edges()) * (graphEntry + edge + float64(w.Matrix.vectorsPerPass())*productEdge)
 	}
-	return rows * float64(w.Matrix.Rows) *
-		(entryNanoseconds(w.Matrix) + readEntry + float64(w.lanes())*addEntry +
-			float64(w.vectorsPerPass())*productEntry)
+	return rows * float64(w.rows()) *
+		(entryNanoseconds(w.Matrix.Spec) + readEntry + float64(w.lanes())*addEntry +
+			float64(w.Matrix.vectorsPerPass())*productEntry)
 }
 
 // entryNanoseconds returns the time of one thread to compute one entry.
@@ -138,9 +178,9 @@ func (w matrixJob) explain(plan *Plan, offer string) string {
 		total = addSaturated(total, size.Stored-size.Computed)
 	}
 	entries := text.Bytes(total)
-	slowdown := max(1, entryNanoseconds(w.Matrix)/readEntry) // of computing an entry, compared with reading it
+	slowdown := max(1, entryNanoseconds(w.Matrix.Spec)/readEntry) // of computing an entry, compared with reading it
 	switch {
-	case w.isGraph():
+	case w.OnGraph():
 		return fmt.Sprintf("a graph is never made dense: every worker with tiles holds all of it (%s); %s",
 			text.Bytes(w.DatasetBytes), offer)
 	case w.Storage == None && plan.Computed > 0:

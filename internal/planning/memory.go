@@ -3,7 +3,6 @@ package planning
 import (
 	"math"
 
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -24,7 +23,7 @@ func (w Workload) lanes() int64 { return int64(max(1, w.Lanes)) }
 // TileSizes returns the sizes of all tiles.
 func (w Workload) TileSizes() []partition.Size {
 	kind := w.kind()
-	if _, none := kind.(levelJob); none {
+	if _, none := kind.(tilelessJob); none {
 		return nil
 	}
 	sizes := make([]partition.Size, partition.TileCount(kind.rows()))
@@ -67,14 +66,14 @@ func (w Workload) byTiles() bool { return w.given() || w.ByRows() }
 
 // given reports whether the data set is a kernel matrix.
 func (w Workload) given() bool {
-	return w.Matrix.Function == kernel.Given || w.Neighbors != nil && w.Neighbors.Given
+	return w.onGivenMatrix() || w.Neighbors != nil && w.Neighbors.Given
 }
 
 // HeldDatasetBytes returns the part of FixedBytes that is the data set itself. A graph is used in place, and tiles of
 // vectors or neighbors can be built from the data set at any time. Points of a kernel are released once they are
 // centered, and scaled points once they are copied to the job's units.
 func (w Workload) HeldDatasetBytes() int64 {
-	if !w.hasMatrix() && !w.byTiles() && !w.Scaled || w.Matrix.Function == kernel.Adjacency {
+	if w.Matrix == nil && !w.byTiles() && !w.Scaled || w.OnGraph() {
 		return w.DatasetBytes
 	}
 	return 0
@@ -84,7 +83,7 @@ func (w Workload) HeldDatasetBytes() int64 {
 // FixedBytes until the matrix has its own. For vectors and neighbors it is 0, because FixedBytes contains the copy in
 // place of the data set.
 func (w Workload) ScaledCopyBytes() int64 {
-	if w.Scaled && w.hasMatrix() {
+	if w.Scaled && w.Matrix != nil {
 		return w.DatasetBytes
 	}
 	return 0

@@ -53,7 +53,7 @@ func TestPlansOfNeighborGraphs(t *testing.T) {
 	const n, count = 100_000, 10
 	data := pointShape(n, 16)
 	search := NeighborWorkload(data, 8*16*n, count)
-	onGraph := Workload{Matrix: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: n, Columns: n},
+	onGraph := Workload{Matrix: &Matrix{Spec: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: n, Columns: n}},
 		DatasetBytes: dataset.CompressedBytes(n, 2*n*count), K: 5}
 	both := onGraph
 	both.Search = &search

@@ -10,7 +10,8 @@ import (
 // on how many workers there are.
 func TestPieceSeconds(t *testing.T) {
 	gaussian := func(rows, columns int) Workload {
-		return Workload{Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, Rows: rows, Columns: columns}, K: 10,
+		spec := kernel.MatrixSpec{Function: kernel.Gaussian, Rows: rows, Columns: columns}
+		return Workload{Matrix: &Matrix{Spec: spec}, K: 10,
 			DatasetBytes: int64(8 * rows * columns)}
 	}
 	vectors := func(rows, columns int) Workload {
@@ -26,7 +27,7 @@ func TestPieceSeconds(t *testing.T) {
 		{"many points", gaussian(1_000_000, 1000), 20, 1000},
 		{"a few vectors", vectors(200, 3), 0, 0.01},
 		{"many vectors", vectors(10_000_000, 100), 10, 1000},
-		{"a graph", Workload{Matrix: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: 1_000_000}, K: 10,
+		{"a graph", Workload{Matrix: &Matrix{Spec: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: 1_000_000}}, K: 10,
 			DatasetBytes: 8_000_000 + 12*20_000_000}, 0.1, 60},
 		{"neighbors", Workload{Neighbors: &Neighbors{Rows: 100_000, Columns: 20, Count: 10, Entries: 2_000_000},
 			DatasetBytes: 16_000_000}, 0.1, 60},

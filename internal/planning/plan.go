@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -82,7 +81,7 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 		plan.Shares = append(plan.Shares, share)
 		plan.Bytes += share.Bytes
 	}
-	if p.hasMatrix() && p.Matrix.Function == kernel.Adjacency {
+	if p.OnGraph() {
 		plan.EntryBytes = p.DatasetBytes
 	}
 	kind := p.kind()

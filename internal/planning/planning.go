@@ -23,37 +23,32 @@ const (
 
 func (s Storage) String() string { return [...]string{"auto", "float32", "none"}[s] }
 
-// Workload is everything about a job that its memory and time depend on.
+// Workload is everything about a job that its memory and time depend on: what every job has, and a part for each kind
+// of work that it does. Parts may be shared by several workloads, so they are replaced, not changed.
 type Workload struct {
-	Matrix        kernel.MatrixSpec // only its function, size and precision matter
-	Vectors       *Vectors          // for the k-means family, which has no matrix; else nil
-	Neighbors     *Neighbors        // for a neighbor search, which has neither; else nil
-	Search        *Workload         // the neighbor search that runs first, if its graph is the data set; else nil
-	DatasetBytes  int64             // in canonical form
-	Scaled        bool              // workers convert the points of the data set to other units
-	Whole         bool              // workers fetch the data set whole, even where rows of it suffice
-	K             int
-	Lanes         int          // concurrent restarts, each with its own sums; 0 means 1
-	Products      int          // how many vectors the matrix is multiplied by at a time; 0 means 1
-	SparseEntries int64        // upper bound for the sparse part: two per constraint, and one per row for ratio cut
-	Eigen         *Eigensolver // for a job that finds eigenvectors, else nil
-	// For a job that merges the vertices of a graph, else nil; if it has nothing else, it uses no workers.
-	Levels  *Levels
-	Range   *Range // for a job that runs for several k, else nil
-	Storage Storage
+	DatasetBytes int64 // in canonical form
+	Scaled       bool  // workers convert the points of the data set to other units
+	Whole        bool  // workers fetch the data set whole, even where rows of it suffice
+	Storage      Storage
+	K            int
+	Lanes        int // concurrent restarts, each with its own sums; 0 means 1
+	Restarts     int // 0 means 1
+	Times        int // how often everything is done, for different k of which this is the largest; 0 means once
 
-	// Fields that affect the predicted time; Block also affects memory.
-	Block    int  // points in one block of local search; 0 means no local search
-	Restarts int  // 0 means 1
-	Times    int  // how often everything is done, for different k of which this is the largest; 0 means once
-	Degrees  bool // the objective needs the row sums
-	Shift    bool // the diagonal shift is found from the least eigenvalue
+	// What the tiles on workers are. At most one of these is not nil; with none, the job needs no workers.
+	Matrix    *Matrix
+	Vectors   *Vectors
+	Neighbors *Neighbors
 
-	Landmarkable bool // landmarks could take the place of the matrix
+	// What the coordinator does, nil if it does not.
+	Eigen  *Eigensolver // searches for eigenvectors of the matrix
+	Levels *Levels      // merges the vertices of a graph
+	Range  *Range       // runs for several k
+	Search *Workload    // first has workers search for neighbors, whose graph is the data set
 }
 
-// kind is what the tiles of a job are, with everything that depends on it. Work is in nanoseconds. A new kind is a type
-// in a file of its own, and a case in Workload.kind.
+// kind is what the tiles of a job are, with everything that depends on it. Work is in nanoseconds. A new kind is a part
+// of the workload and a type in a file of its own, and a case in Workload.kind.
 type kind interface {
 	rows() int
 	partName() string                         // what a part of this kind is for
@@ -78,25 +73,35 @@ func (w Workload) kind() kind {
 		return vectorJob{w}
 	case w.Neighbors != nil:
 		return neighborJob{w}
-	case w.Levels != nil && w.Matrix.Rows == 0:
-		return levelJob{matrixJob{w}}
+	case w.Matrix != nil:
+		return matrixJob{w}
 	}
-	return matrixJob{w}
+	return tilelessJob{w}
 }
 
 // Rows returns the number of rows, n.
 func (w Workload) Rows() int { return w.kind().rows() }
 
-// hasMatrix reports whether the tiles are rows of a matrix.
-func (w Workload) hasMatrix() bool {
-	_, has := w.kind().(matrixJob)
-	return has
+// OnGraph reports whether the matrix is the adjacency matrix of a graph.
+func (w Workload) OnGraph() bool {
+	return w.Matrix != nil && w.Matrix.Spec.Function == kernel.Adjacency
+}
+
+// onGivenMatrix reports whether the matrix is the data set.
+func (w Workload) onGivenMatrix() bool {
+	return w.Matrix != nil && w.Matrix.Spec.Function == kernel.Given
+}
+
+// Grid returns the grid of the entries of the matrix, 0 if there is none.
+func (w Workload) Grid() kernel.Grid {
+	if w.Matrix == nil {
+		return 0
+	}
+	return w.Matrix.Spec.Grid
 }
 
 // computable reports whether tiles need not be stored.
-func (w Workload) computable() bool {
-	return w.hasMatrix() && w.Matrix.Function != kernel.Given && w.Matrix.Function != kernel.Adjacency
-}
+func (w Workload) computable() bool { return w.Matrix != nil && !w.OnGraph() && !w.onGivenMatrix() }
 
 // StorageRule returns which tiles are stored. Tiles of graphs, given matrices, vectors and neighbors always are.
 func (w Workload) StorageRule() partition.StorageRule {

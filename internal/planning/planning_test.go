@@ -15,21 +15,21 @@ import (
 
 func points(n, d, k int, storage Storage) Workload {
 	return Workload{
-		Matrix:       kernel.MatrixSpec{Function: kernel.Gaussian, Rows: n, Columns: d},
+		Matrix:       &Matrix{Spec: kernel.MatrixSpec{Function: kernel.Gaussian, Rows: n, Columns: d}, SparseEntries: 20},
 		DatasetBytes: 24 + 8*int64(n)*int64(d),
-		K:            k, SparseEntries: 20, Storage: storage,
+		K:            k, Storage: storage,
 	}
 }
 
 func given(n, k int) Workload {
 	p := points(n, n, k, Auto)
-	p.Matrix.Function = kernel.Given
+	p.Matrix.Spec.Function = kernel.Given
 	return p
 }
 
 func graph(n, edges, k int) Workload {
 	p := points(n, 0, k, Auto)
-	p.Matrix.Function = kernel.Adjacency
+	p.Matrix.Spec.Function = kernel.Adjacency
 	p.DatasetBytes = 24 + 8*int64(n+1) + 12*int64(edges)
 	return p
 }
@@ -103,7 +103,7 @@ func TestPlansKeepTheirPromises(t *testing.T) {
 		_, notAll := Make(strict, workers)
 		switch rule := p.StorageRule(); {
 		case rule == partition.StoreAll && computed > 0, rule == partition.StoreNone && stored > 0:
-			t.Fatalf("storage %v of function %d gives %+v", p.Storage, p.Matrix.Function, plan)
+			t.Fatalf("storage %v of function %d gives %+v", p.Storage, p.Matrix.Spec.Function, plan)
 		case rule == partition.StoreWhatFits && (notAll == nil) != (computed == 0):
 			t.Fatalf("%d tiles are computed; all stored: %v", computed, notAll)
 		}
@@ -248,15 +248,15 @@ func TestTimesGrowWithTheWork(t *testing.T) {
 	}
 	base := seconds(func(*Workload) {}, 2)
 	for name, more := range map[string]float64{
-		"rows":         seconds(func(p *Workload) { p.Matrix.Rows *= 2 }, 2),
-		"features":     seconds(func(p *Workload) { p.Matrix.Columns *= 50 }, 2),
+		"rows":         seconds(func(p *Workload) { p.Matrix.Spec.Rows *= 2 }, 2),
+		"features":     seconds(func(p *Workload) { p.Matrix.Spec.Columns *= 50 }, 2),
 		"clusters":     seconds(func(p *Workload) { p.K *= 50 }, 2),
 		"restarts":     seconds(func(p *Workload) { p.Restarts = 10 }, 2),
-		"shift":        seconds(func(p *Workload) { p.Shift = true }, 2),
-		"degrees":      seconds(func(p *Workload) { p.Degrees = true }, 2),
+		"shift":        seconds(func(p *Workload) { p.Matrix.Shift = true }, 2),
+		"degrees":      seconds(func(p *Workload) { p.Matrix.Degrees = true }, 2),
 		"fewer cores":  seconds(func(*Workload) {}, 1),
 		"not stored":   seconds(func(p *Workload) { p.Storage = None }, 2),
-		"other kernel": seconds(func(p *Workload) { p.Matrix.Function = kernel.Laplacian }, 2),
+		"other kernel": seconds(func(p *Workload) { p.Matrix.Spec.Function = kernel.Laplacian }, 2),
 	} {
 		if more <= base {
 			t.Errorf("more %s: %g s instead of %g s", name, more, base)

@@ -32,7 +32,7 @@ func (w Workload) refuse(workers []Worker) error {
 	}
 	how := "with storage " + w.Storage.String()
 	switch {
-	case !w.hasMatrix():
+	case w.Matrix == nil:
 		how = "with all points in memory"
 	case rule == partition.StoreWhatFits:
 		how = "even without storing the matrix"
@@ -70,7 +70,7 @@ func (w Workload) remedies(workers []Worker) []remedy {
 			remedies = append(remedies, remedy{"storage auto (or none)", "storage", Auto})
 		}
 	}
-	if w.Landmarkable && w.K <= proposedLandmarks/10 && w.byLandmarks().fits(workers) {
+	if w.landmarkable() && w.byLandmarks().fits(workers) {
 		remedies = append(remedies, remedy{fmt.Sprintf("landmarks %d, for an approximate answer", proposedLandmarks),
 			"landmarks", proposedLandmarks})
 	}

@@ -17,7 +17,7 @@ const magic = "CLEAVE\x00S"
 
 // Format is the version of the encoding of all pieces. It must change whenever one of them does; snapshots of other
 // versions are ignored.
-const Format uint32 = 2
+const Format uint32 = 3
 
 // Identity identifies the run that a snapshot belongs to: a hash of the job's spec and of everything else that states
 // depend on.

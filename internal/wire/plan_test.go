@@ -56,9 +56,9 @@ func TestPlanProto(t *testing.T) {
 // Every name that planning gives to what is held has a value of its own, and every value a name.
 func TestPlanStorages(t *testing.T) {
 	problems := map[string]planning.Workload{
-		"points":        {Matrix: kernel.MatrixSpec{Function: kernel.Gaussian}},
-		"float16":       {Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, HalfScale: 1}},
-		"graph":         {Matrix: kernel.MatrixSpec{Function: kernel.Adjacency}},
+		"points":        {Matrix: &planning.Matrix{Spec: kernel.MatrixSpec{Function: kernel.Gaussian}}},
+		"float16":       {Matrix: &planning.Matrix{Spec: kernel.MatrixSpec{Function: kernel.Gaussian, HalfScale: 1}}},
+		"graph":         {Matrix: &planning.Matrix{Spec: kernel.MatrixSpec{Function: kernel.Adjacency}}},
 		"vectors":       {Vectors: &planning.Vectors{}},
 		"sparse points": {Vectors: &planning.Vectors{Entries: []int64{1}}},
 		"neighbors":     {Neighbors: &planning.Neighbors{}},

@@ -51,10 +51,10 @@ func checkMeanings(t *testing.T, list []meaning) {
 	}
 }
 
-// refusal is a job as it is written in a job file, and the fault that it has.
-type refusal struct{ reason, field, text string }
+// refusedSpec is a job as it is written in a job file, and the fault that it has.
+type refusedSpec struct{ reason, field, text string }
 
-func checkRefusals(t *testing.T, list []refusal) {
+func checkRefusals(t *testing.T, list []refusedSpec) {
 	t.Helper()
 	for _, c := range list {
 		_, err := Spec(parse(t, c.text), &recipe.Rows{Count: 6}, NoTables)
@@ -121,7 +121,7 @@ func TestSpec(t *testing.T) {
 }
 
 func TestSpecRefusesWhatItCannotSay(t *testing.T) {
-	checkRefusals(t, []refusal{
+	checkRefusals(t, []refusedSpec{
 		{"BAD_START", "spec.initialization.centroids", `{"initialization": {"centroids": [1]}, "kernelKmeans": {}}`},
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", `{"kernelKmeans": {"kernel": {"rho": 0}}}`},
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", `{"kernelKmeans": {"kernel": {"rho": "NaN"}}}`},

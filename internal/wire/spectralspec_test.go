@@ -64,7 +64,7 @@ func TestSpectralSpec(t *testing.T) {
 func TestSpectralSpecRefusesWhatItCannotSay(t *testing.T) {
 	for _, name := range []string{"spectral", "spectral_learning", "constrained_spectral"} {
 		field := "spec." + name + "."
-		checkRefusals(t, []refusal{
+		checkRefusals(t, []refusedSpec{
 			{"BAD_START", "spec.initialization.centroids",
 				`{"initialization": {"centroids": [1]}, "` + name + `": {}}`},
 			{"OPTION_DOES_NOT_APPLY", "spec.restarts", `{"restarts": 3, "` + name + `": {}}`},
@@ -79,7 +79,7 @@ func TestSpectralSpecRefusesWhatItCannotSay(t *testing.T) {
 			{"BAD_DEGREE", field + "kernel.degree", `{"` + name + `": {"kernel": {"degree": 0}}}`},
 		})
 	}
-	checkRefusals(t, []refusal{
+	checkRefusals(t, []refusedSpec{
 		{"FIELD_REQUIRED", "spec.constrained_spectral.beta.rule", `{"constrainedSpectral": {"beta": {}}}`},
 		{"FIELD_REQUIRED", "spec.constrained_spectral.beta.rule",
 			`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_UNSPECIFIED"}}}`},

@@ -18,6 +18,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // Domain is the google.rpc.ErrorInfo domain of all errors of Cleave.
@@ -97,13 +98,14 @@ func kindOf(code codes.Code) (fault.Kind, bool) {
 	return 0, false
 }
 
-// Status converts any error to a gRPC status error. A fault gets the code of its kind, an ErrorInfo, a BadRequest if
-// it names a field, and a RetryInfo if retrying may help. A status stays as it is, an ended context becomes CANCELLED
-// or DEADLINE_EXCEEDED, and everything else is INTERNAL. It returns nil for nil.
+// Status converts any error to a gRPC status error. A fault, or what package refusal makes one, gets the code of its
+// kind, an ErrorInfo, a BadRequest if it names a field, and a RetryInfo if retrying may help. A status stays as it is,
+// an ended context becomes CANCELLED or DEADLINE_EXCEEDED, and everything else is INTERNAL. It returns nil for nil.
 func Status(err error) error {
 	if err == nil {
 		return nil
 	}
+	err = refusal.Of(err)
 	if f, is := errors.AsType[*fault.Error](err); is {
 		return newStatus(CodeOf(f.Kind), f.Reason, err.Error(), f.Field, f.Metadata, f.Retry)
 	}

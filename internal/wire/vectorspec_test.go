@@ -50,7 +50,7 @@ func TestVectorSpec(t *testing.T) {
 }
 
 func TestVectorSpecRefusesWhatItCannotSay(t *testing.T) {
-	checkRefusals(t, []refusal{
+	checkRefusals(t, []refusedSpec{
 		{"BAD_MAX_RESTARTS", "spec.cop_kmeans.max_restarts", `{"copKmeans": {"maxRestarts": 0}}`},
 		{"BAD_PROBABILITY", "spec.supervision.seeds",
 			`{"seededKmeans": {}, "supervision": {"seeds": {"inline": {"columns": [

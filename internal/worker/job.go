@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
@@ -176,6 +177,7 @@ func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
 	if err == nil {
 		return done(c, result)
 	}
+	err = refusal.Of(err)
 	f, isFault := errors.AsType[*fault.Error](err)
 	switch {
 	case j.ctx.Err() != nil:

@@ -130,10 +130,10 @@ func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
 		return in.err
 	}
 	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(a.GetLanes()) > int64(max(1, j.need.Lanes)) ||
-		int64(len(sparse.Column)) > j.need.SparseEntries {
+		int64(len(sparse.Column)) > j.need.Matrix.SparseEntries {
 		return fmt.Errorf("worker: operands of %d clusters in %d lanes and %d sparse entries, prepared for "+
 			"%d, %d and %d",
-			a.GetK(), a.GetLanes(), len(sparse.Column), j.need.K, j.need.Lanes, j.need.SparseEntries)
+			a.GetK(), a.GetLanes(), len(sparse.Column), j.need.K, j.need.Lanes, j.need.Matrix.SparseEntries)
 	}
 	if err := checkSparse(sparse, j.rows); err != nil {
 		return err
@@ -198,8 +198,8 @@ func (j *job) blocksOf(op *workerv1.Blocks) ([]kernel.Block, error) {
 		err = fmt.Errorf("worker: %d blocks, prepared for %d lanes", len(blocks), j.need.Lanes)
 	}
 	for _, b := range blocks {
-		if len(b.Points) > j.need.Block {
-			err = fmt.Errorf("worker: a block of %d points, prepared for %d", len(b.Points), j.need.Block)
+		if len(b.Points) > j.need.Matrix.Block {
+			err = fmt.Errorf("worker: a block of %d points, prepared for %d", len(b.Points), j.need.Matrix.Block)
 		}
 	}
 	return blocks, err
@@ -219,7 +219,7 @@ func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.ClusterStats, error
 // vectorsOf fetches the vectors to multiply by.
 func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
 	count := max(1, int64(op.GetCount()))
-	if limit := int64(max(1, j.need.Products)); count > limit {
+	if limit := int64(max(1, j.need.Matrix.Products)); count > limit {
 		return nil, fmt.Errorf("worker: %d vectors to multiply, prepared for %d", count, limit)
 	}
 	values, err := j.payloadFloats(op.GetX(), int(count)*j.rows)

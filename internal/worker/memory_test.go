@@ -32,7 +32,7 @@ func matrixJob(t *testing.T, tiles int64) *job {
 	}
 	j := newTestJob(t)
 	j.rows = 64
-	j.need = planning.Workload{Matrix: spec, K: 3}
+	j.need = planning.Workload{Matrix: &planning.Matrix{Spec: spec}, K: 3}
 	j.shard = &matrix{Shard: kernel.NewShard(source, 1)}
 	j.worker.memory.limit = tiles * j.need.TileSize(0).Stored
 	return j
@@ -94,7 +94,7 @@ func TestReservedMemoryFollowsTheTiles(t *testing.T) {
 func TestFetchedRowsAreReserved(t *testing.T) {
 	const n = 64
 	spec := kernel.MatrixSpec{Function: kernel.Given, Rows: n, Columns: n, Grid: -40}
-	need := planning.Workload{Matrix: spec, K: 3, DatasetBytes: 8 * n * n}
+	need := planning.Workload{Matrix: &planning.Matrix{Spec: spec}, K: 3, DatasetBytes: 8 * n * n}
 	for _, spare := range []int64{0, 1, 3} { // tiles whose rows fit in addition to one
 		j := newTestJob(t)
 		j.worker.cfg.Threads = 4

@@ -59,9 +59,10 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec, units *
 		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes and %d sparse entries",
 			p.GetK(), spec.Rows, p.GetLanes(), p.GetSparseEntries())
 	}
-	j.need.Matrix, j.need.Lanes, j.need.SparseEntries = spec, int(p.GetLanes()), int64(p.GetSparseEntries())
-	j.need.Products = int(p.GetProducts())
-	j.need.Block = int(p.GetBlock())
+	j.need.Lanes = int(p.GetLanes())
+	j.need.Matrix = &planning.Matrix{
+		Spec: spec, Products: int(p.GetProducts()), Block: int(p.GetBlock()), SparseEntries: int64(p.GetSparseEntries()),
+	}
 	create := func(data dataset.Dataset, threads int) (shard, error) {
 		source, err := kernel.NewSource(spec, data, func(ctx context.Context, from, to int) ([]float64, error) {
 			return j.fetchRows(ctx, p.GetDatasetId(), spec.Columns, from, to)

@@ -276,7 +276,8 @@ func TestEpochsGuardPlacements(t *testing.T) {
 	if _, err := j.checkTiles([]*workerv1.Tile{{Tile: 4, Epoch: 1}}); err == nil {
 		t.Error("a tile beyond the last was accepted")
 	}
-	j.need = planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, Rows: 64, Columns: 1}, K: 2}
+	spec := kernel.MatrixSpec{Function: kernel.Gaussian, Rows: 64, Columns: 1}
+	j.need = planning.Workload{Matrix: &planning.Matrix{Spec: spec}, K: 2}
 	j.tiles[2] = true
 	if j.drop([]*workerv1.Tile{{Tile: 2, Epoch: 4}}); !j.tiles[2] {
 		t.Error("an old drop freed a tile that was placed again")

@@ -37,7 +37,9 @@ type packageRule struct {
 // imports only what its line names, and a line names only packages above it, so that there are no cycles.
 var packages = []packageRule{
 	{"fault", pure, ""},
+	{"invalid", pure, ""},
 	{"text", pure, ""},
+	{"refusal", pure, "fault invalid text"},
 	{"signal", pure, ""},
 	{"security/identity", pure, "fault"},
 	{"security/redact", io, ""},
@@ -51,15 +53,15 @@ var packages = []packageRule{
 	{"data/labeling", pure, ""},
 	{"snapshot", pure, "signal"},
 	{"partition", pure, ""},
-	{"kernel", pure, "data/dataset data/labeling fault kernel/hugepage numeric/choose numeric/elementary parallel " +
+	{"kernel", pure, "data/dataset data/labeling invalid kernel/hugepage numeric/choose numeric/elementary parallel " +
 		"partition text"},
-	{"numeric/neighbor", pure, "data/dataset fault kernel numeric/choose numeric/elementary parallel text"},
+	{"numeric/neighbor", pure, "data/dataset invalid kernel numeric/choose numeric/elementary parallel text"},
 	{"numeric/eigen", pure, "fault numeric/choose parallel partition snapshot"},
-	{"numeric/metric", pure, "fault numeric/eigen numeric/elementary text"},
-	{"numeric/vector", pure, "data/dataset data/labeling fault kernel numeric/elementary numeric/metric " +
-		"parallel partition"},
+	{"numeric/metric", pure, "invalid numeric/eigen numeric/elementary text"},
+	{"numeric/vector", pure, "data/dataset data/labeling invalid kernel numeric/elementary numeric/metric parallel " +
+		"partition"},
 	{"data/evaluate", pure, "fault numeric/choose numeric/elementary"},
-	{"inference", pure, "fault numeric/choose numeric/connected numeric/elementary text"},
+	{"inference", pure, "invalid numeric/choose numeric/connected numeric/elementary text"},
 	{"clustering/multilevel", pure, "data/dataset numeric/choose parallel snapshot"},
 	{"clustering/catalog", pure, "text"},
 	{"render/profile", pure, "data/dataset data/evaluate numeric/choose numeric/metric"},
@@ -104,7 +106,7 @@ var packages = []packageRule{
 		"data/constraint data/dataset fault kernel numeric/choose numeric/eigen numeric/metric numeric/neighbor " +
 		"numeric/vector parallel partition planning snapshot text"},
 	{"clustering/krange", pure, "clustering clustering/auto clustering/heldout data/constraint data/dataset " +
-		"data/evaluate fault kernel numeric/choose numeric/eigen numeric/metric parallel partition planning " +
+		"data/evaluate fault invalid kernel numeric/choose numeric/eigen numeric/metric parallel partition planning " +
 		"snapshot text"},
 	{"clustering/local", pure,
 		"clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn " +
@@ -143,17 +145,20 @@ var packages = []packageRule{
 
 	{"wire", api, "clustering clustering/auto clustering/catalog clustering/forest clustering/kernelkmeans " +
 		"clustering/kmeans clustering/mixture clustering/model clustering/spectral data/constraint data/dataset " +
-		"data/evaluate data/labeling data/recipe data/table fault kernel numeric/metric numeric/vector planning text"},
+		"data/evaluate data/labeling data/recipe data/table fault kernel numeric/metric numeric/vector planning " +
+		"refusal text"},
 	{"wire/supervision", api, "data/constraint data/table fault text wire"},
 	{"wire/reading", api, "fault format/csv"},
 	{"fleet/outbox", io, "fault signal"},
 	{"fleet/delivery/tree", pure, ""},
 	{"fleet/delivery", api, "fault fleet/delivery/tree signal wire"},
 	{"fleet/pace", io, "partition"},
+	{"fleet/round", pure, ""},
+	{"fleet/placing", pure, ""},
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
 	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault " +
-		"fleet/check fleet/delivery fleet/outbox fleet/pace kernel numeric/vector objects/ranged observe partition " +
-		"planning security/identity signal text wire"},
+		"fleet/check fleet/delivery fleet/outbox fleet/pace fleet/placing fleet/round kernel numeric/vector objects/ranged " +
+		"observe partition planning security/identity signal text wire"},
 
 	{"coordinator/queue", api, "fault text"},
 	{"coordinator/records", api, "dial fault signal store store/seal text wire"},
@@ -178,8 +183,8 @@ var packages = []packageRule{
 			"coordinator/queue coordinator/records coordinator/runner data/dataset data/evaluate data/recipe " +
 			"data/table fault fleet planning store wire"},
 	{"coordinator/jobs", api, "clustering clustering/comparison coordinator/datasets coordinator/events " +
-		"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook " +
-		"data/dataset dial fault fleet kernel observe partition planning security/identity signal snapshot store wire"},
+		"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook data/dataset " +
+		"dial fault fleet observe partition planning refusal security/identity signal snapshot store wire"},
 	{"coordinator/api", api,
 		"clustering coordinator/backup coordinator/datasets coordinator/gate coordinator/imports coordinator/jobs " +
 			"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook " +
@@ -192,17 +197,17 @@ var packages = []packageRule{
 	{"worker/exchange", api,
 		"dial fault objects/ranged security/credentials security/redact signal store/seal text wire"},
 	{"worker", api, "data/dataset data/labeling data/table dial fault format kernel numeric/neighbor numeric/vector " +
-		"objects/ranged observe parallel partition planning security/credentials signal text wire wire/reading " +
+		"objects/ranged observe parallel partition planning refusal security/credentials signal text wire wire/reading " +
 		"worker/exchange"},
 
 	{"/client", api, "data/dataset dial fault security/credentials wire"}, // public, at the top level
 
 	// what all three programs share, without linking either half
-	{"cli/shell", io, "clustering/catalog fault security/redact text wire"},
+	{"cli/shell", io, "clustering/catalog fault refusal security/redact text wire"},
 
 	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset " +
-		"data/evaluate data/recipe data/synth data/table fault format numeric/choose objects text wire wire/reading " +
-		"wire/supervision"},
+		"data/evaluate data/recipe data/synth data/table fault format numeric/choose objects refusal text wire " +
+		"wire/reading wire/supervision"},
 	{"cli/client", api, "/client cli/shell clustering clustering/model coordinator data/dataset data/table dial " +
 		"fault numeric/choose objects security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
@@ -215,7 +220,7 @@ var packages = []packageRule{
 	{"cli", api, "cli/client cli/jobflags cli/report cli/resultpage cli/shell clustering clustering/catalog " +
 		"clustering/knn clustering/model clustering/predict coordinator coordinator/backup coordinator/imports " +
 		"data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format " +
-		"numeric/choose objects observe render/explain security/access security/certs security/credentials " +
+		"numeric/choose objects observe refusal render/explain security/access security/certs security/credentials " +
 		"security/identity security/redact store text wire worker"},
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // Recorder is an observer that records the events of a run.
@@ -128,10 +129,10 @@ func CannotLink(i, j int32) constraint.Constraint {
 	return constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink}
 }
 
-// WantFault fails the test unless err is a fault with the given reason whose message contains all parts.
+// WantFault fails the test unless users see err as a fault with the given reason whose message contains all parts.
 func WantFault(t testing.TB, err error, reason string, says ...string) {
 	t.Helper()
-	f, ok := errors.AsType[*fault.Error](err)
+	f, ok := errors.AsType[*fault.Error](refusal.Of(err))
 	if !ok || f.Reason != reason {
 		t.Fatalf("got %v, want a fault %s", err, reason)
 	}

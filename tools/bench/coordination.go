@@ -169,7 +169,8 @@ func withFleet(ctx context.Context, problem *kernelkmeans.Problem, points *datas
 	hash := sha256.Sum256(content)
 	executor, err := f.NewExecutor(ctx, fleet.Task{
 		JobID: "bench", DatasetID: hex.EncodeToString(hash[:]),
-		Need: planning.Workload{Matrix: problem.Matrix, DatasetBytes: int64(len(content)), K: problem.K()},
+		Need: planning.Workload{Matrix: &planning.Matrix{Spec: problem.Matrix}, DatasetBytes: int64(len(content)),
+			K: problem.K()},
 	})
 	if err != nil {
 		return err

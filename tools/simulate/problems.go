@@ -85,8 +85,8 @@ func runMatrix(ctx context.Context, cfg *Config, h *host, data dataset.Dataset, 
 	}
 	e, err := h.NewExecutor(ctx, fleet.Task{
 		JobID: fmt.Sprint("matrix-", data.Rows()), DatasetID: "simulated",
-		Need: planning.Workload{Matrix: p.Matrix, DatasetBytes: bytes, K: cfg.K, Lanes: p.Lanes(),
-			SparseEntries: int64(data.Rows())},
+		Need: planning.Workload{DatasetBytes: bytes, K: cfg.K, Lanes: p.Lanes(),
+			Matrix: &planning.Matrix{Spec: p.Matrix, SparseEntries: int64(data.Rows())}},
 	})
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -166,7 +167,7 @@ func (j *Job) RemoteSpec(tableID string) *cleavev1.JobSpec {
 // Locate adds the line of a file to an error of the coordinator about a row: a row of the data, or of a table that
 // only the coordinator could check, because it has the ids of the rows.
 func (j *Job) Locate(err error) error {
-	bad, ok := errors.AsType[*fault.Error](err)
+	bad, ok := errors.AsType[*fault.Error](refusal.Of(err))
 	if !ok {
 		return err
 	}

@@ -27,6 +27,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/internal/security/redact"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -133,6 +134,7 @@ func WithoutPath(err error) error {
 
 // ExitCode returns the exit code for an error, by its fault or its gRPC status.
 func ExitCode(err error) int {
+	err = refusal.Of(err)
 	code := status.Code(err)
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		switch {
@@ -178,6 +180,7 @@ func sentences(err error) (all []string) {
 
 // sentence returns the message of an error on one line, without the code of a gRPC status and without secrets.
 func sentence(err error) string {
+	err = refusal.Of(err)
 	message := err.Error()
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		message = withFlag(message, f.Field)

@@ -247,14 +247,14 @@ func (ss *spaces) includedVertices(g *dataset.Graph, set *constraint.Set) (keep 
 func (ss *spaces) leading(
 	ctx context.Context, s *space, c *contraction, without [][]float64, count int, options eigen.Options,
 ) (eigen.Eigenpairs, error) {
-	random := ss.p.spec.Random(clustering.StreamEigen)
+	source := ss.p.spec.Source(clustering.StreamEigen)
 	switch {
 	case c.Rows() >= filteredRows:
-		return eigen.Filtered(ctx, c.entries(s.graph), without, count, random, options)
+		return eigen.Filtered(ctx, c.entries(s.graph), without, count, source, options)
 	case len(without) > 0:
-		return eigen.Largest(ctx, embedding.Without{Operator: c, Vector: without[0]}, count, random, options)
+		return eigen.Largest(ctx, embedding.Without{Operator: c, Vector: without[0]}, count, source, options)
 	}
-	return eigen.Largest(ctx, c, count, random, options)
+	return eigen.Largest(ctx, c, count, source, options)
 }
 
 // eigenvectors returns the coordinates of vertices by the k leading eigenvectors of the contraction, with rows scaled
@@ -268,7 +268,7 @@ func (ss *spaces) eigenvectors(
 	options.Start = s.plain.near(c)
 	pairs, err := shared.largest(s.name, keep, c.Rows(), count, func(count int) (eigen.Eigenpairs, error) {
 		if s.plain == nil && count < filteredPairs {
-			return eigen.Largest(ctx, c, count, ss.p.spec.Random(clustering.StreamEigen), options)
+			return eigen.Largest(ctx, c, count, ss.p.spec.Source(clustering.StreamEigen), options)
 		}
 		return ss.leading(ctx, s, c, nil, count, options)
 	})

@@ -29,17 +29,20 @@ func newFitter(ss *spaces, labels []int32) *fitter {
 	return &fitter{p: ss.p, spaces: ss, labels: labels, forests: map[int]*model.Forest{}}
 }
 
-// task is one fit. Its fields name snapshots, so their order must not change.
+// task is one fit of a method in a space.
 type task struct {
 	use   clustering.ConstraintUse
-	fold  int
+	fold  int  // the fold that is held out; heldout.None to fit to all supervision
 	brief bool // with fewer starts, to decide whether the method is worth a full fit
+}
+
+// nameIn returns the name of the task's snapshot. No other task of the run has it: every task is fitted once.
+func (t task) nameIn(s *space) string {
+	return fmt.Sprintf("%s, %s, fold %d, brief %t", s.name, t.use, t.fold, t.brief)
 }
 
 // fit runs several tasks in a space and returns their answers in the same order.
 func (f *fitter) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
-	whole := ctx
-	ctx = snapshot.Within(ctx, fmt.Sprint(s.name, " ", tasks))
 	answers := make([]*answer, len(tasks))
 	onRows := &rowFits{}     // tasks on the rows of s, which share their executor
 	var alone []func() error // the other tasks, which are independent of each other
@@ -50,14 +53,15 @@ func (f *fitter) fit(ctx context.Context, s *space, tasks []task) ([]*answer, er
 			answers[at] = s.unconstrained
 			continue
 		case clustering.UseDiscriminant:
-			answers[at], err = f.fitDiscriminant(whole, s, t)
+			answers[at], err = f.fitDiscriminant(ctx, s, t)
 		case clustering.UseSpread:
 			answers[at], err = f.fitSpread(ctx, s, t)
 		default:
 			var fit func(context.Context) (*answer, error)
-			if fit, err = f.prepareTask(whole, s, t, at, onRows); fit != nil {
+			fit, err = f.prepareTask(ctx, s, t, at, onRows)
+			if fit != nil {
 				alone = append(alone, func() (err error) {
-					answers[at], err = f.remembered(ctx, t, fit)
+					answers[at], err = f.remembered(ctx, t.nameIn(s), t.fold, fit)
 					return err
 				})
 			}
@@ -67,7 +71,8 @@ func (f *fitter) fit(ctx context.Context, s *space, tasks []task) ([]*answer, er
 		}
 	}
 	if len(onRows.places) > 0 { // workers may compute these while this process computes the others
-		alone = slices.Insert(alone, 0, func() error { return f.fitOnRows(ctx, s, onRows, answers) })
+		batch := snapshot.Within(ctx, "batch of "+tasks[onRows.places[0]].nameIn(s))
+		alone = slices.Insert(alone, 0, func() error { return f.fitOnRows(batch, s, onRows, answers) })
 	}
 	err := parallel.Run(ctx, f.fitsAtOnce(s), len(alone), func(at int) error { return alone[at]() })
 	return answers, err
@@ -203,10 +208,9 @@ func (f *fitter) fitLocally(ctx context.Context, t task, at *coordinates) (*clus
 // remembered computes the answer to a task, or reads it from a snapshot. Of a fold, only labels are needed, so only
 // they are saved. The answer to all constraints is computed anew from the snapshots of its parts.
 func (f *fitter) remembered(
-	ctx context.Context, t task, compute func(ctx context.Context) (*answer, error),
+	ctx context.Context, name string, fold int, compute func(ctx context.Context) (*answer, error),
 ) (*answer, error) {
-	name := fmt.Sprint(t)
-	if t.fold == heldout.None {
+	if fold == heldout.None {
 		return compute(snapshot.Within(ctx, name))
 	}
 	labels, err := snapshot.Once(ctx, name, (*snapshot.Writer).Int32s,

@@ -76,7 +76,7 @@ func (ss *spaces) cutLevels(
 	bestValue := math.Inf(-1)
 	try := func(from string) error {
 		found, err := multilevel.Cluster(snapshot.Within(ctx, from), g, options,
-			ss.p.spec.Random(clustering.StreamLevels))
+			*ss.p.spec.Source(clustering.StreamLevels))
 		if err != nil {
 			return err
 		}

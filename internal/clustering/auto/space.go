@@ -196,7 +196,7 @@ func lessMean(values []float64) []float64 {
 // roots of their eigenvalues. Negative eigenvalues count as 0.
 func (ss *spaces) principalComponents(ctx context.Context, matrix embedding.Multiplier) (*coordinates, error) {
 	count := min(ss.p.spec.K, ss.p.n)
-	pairs, err := eigen.Largest(ctx, centered{matrix, ss.p.n}, count, ss.p.spec.Random(clustering.StreamEigen),
+	pairs, err := eigen.Largest(ctx, centered{matrix, ss.p.n}, count, ss.p.spec.Source(clustering.StreamEigen),
 		ss.reporter.SolverOptions(eigenTolerance))
 	if err != nil {
 		return nil, err

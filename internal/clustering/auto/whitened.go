@@ -90,13 +90,16 @@ func newWhitening(units *dataset.Units, rows *dataset.Points, components *constr
 }
 
 // apply returns the rows multiplied by the inverse of the factor. It leaves rows unchanged.
-func (w *whitening) apply(rows *dataset.Points) (*dataset.Points, error) {
+func (w *whitening) apply(ctx context.Context, rows *dataset.Points) (*dataset.Points, error) {
 	const rowsAtATime = 256
 	whitened := slices.Clone(rows.Values)
-	parallel.Ranges(rows.N, rowsAtATime, func(from, to int) {
+	err := parallel.Ranges(ctx, rows.N, rowsAtATime, func(from, to int) {
 		part := mat.NewDense(to-from, rows.D, whitened[from*rows.D:to*rows.D])
 		blas64.Trsm(blas.Right, blas.Trans, 1, w.factor.RawTriangular(), part.RawMatrix())
 	})
+	if err != nil {
+		return nil, err
+	}
 	return dataset.NewPoints(rows.N, rows.D, whitened)
 }
 
@@ -131,7 +134,7 @@ func (f *fitter) fitWhitened(ctx context.Context, s *space, t task, set *constra
 	if err != nil {
 		return nil, err
 	}
-	points, err := w.apply(scaled.(*dataset.Points))
+	points, err := w.apply(ctx, scaled.(*dataset.Points))
 	if err != nil {
 		return nil, err
 	}

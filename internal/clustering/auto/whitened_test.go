@@ -74,7 +74,7 @@ func TestWhitening(t *testing.T) {
 		}
 	}
 
-	whitened, err := w.apply(points)
+	whitened, err := w.apply(t.Context(), points)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestWhiteningWithoutScatter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := w.apply(points)
+		got, err := w.apply(t.Context(), points)
 		if err != nil || !slices.Equal(got.Values, points.Values) {
 			t.Errorf("%s: whitened to %v, %v", name, got, err)
 		}

@@ -244,6 +244,11 @@ func (p *Problem) isCut() bool {
 	return p.Objective == ObjectiveRatioCut || p.Objective == ObjectiveNormalizedCut
 }
 
+// Source returns the source of a stream.
+func (p *Problem) Source(stream uint64) *rand.PCG {
+	return p.spec.Source(stream)
+}
+
 // Random returns the generator of a stream.
 func (p *Problem) Random(stream uint64) *rand.Rand {
 	return p.spec.Random(stream)

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/parallel"
@@ -177,6 +178,9 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 			return ctx.Err()
 		}
 		// For example, an algorithm needs constraints and the part has none.
+		if _, is := errors.AsType[*invalid.Error](err); is {
+			return nil
+		}
 		f, ok := errors.AsType[*fault.Error](err)
 		if ok && (f.Kind == fault.InvalidArgument || f.Kind == fault.FailedPrecondition) {
 			return nil

@@ -61,13 +61,14 @@ type Step struct {
 }
 
 // Cluster finds labels 0..k-1 of the vertices: the best of several descents, each of which merges vertices differently.
-// They do not depend on the number of threads. Progress and result are part of the context's snapshot. A resumed call
-// may draw fewer numbers from rng, so do not use rng afterward.
-func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, error) {
+// They do not depend on the number of threads. Progress and result are part of the context's snapshot. The caller's
+// source does not advance.
+func Cluster(ctx context.Context, g *Graph, o Options, source rand.PCG) (Found, error) {
 	first := &progress{piece: snapshot.Open(ctx, "cut"), report: o.Level}
 	if s := first.restore(first.piece.Result(), []*Graph{g}, o.K); s != nil {
 		return s.found, nil
 	}
+	rng := rand.New(&source)
 	r := newRefiner(o.K, max(1, o.Threads))
 	var best *labeling
 	var steps []Step

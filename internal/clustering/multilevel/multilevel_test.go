@@ -17,6 +17,8 @@ import (
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
+func source(seed uint64) rand.PCG { return *rand.NewPCG(seed, 5) }
+
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 5)) }
 
 // degrees are the row sums, the weights of a normalized cut.
@@ -303,7 +305,7 @@ func TestChainsLeaveALocalOptimum(t *testing.T) {
 func TestBlocksAreFound(t *testing.T) {
 	for _, size := range []struct{ n, k int }{{60, 2}, {300, 5}, {3000, 10}, {5000, 50}} {
 		g, truth := blocks(t, size.n, size.k, 12, 3, 3)
-		found, err := Cluster(context.Background(), g, Options{K: size.k, Threads: 2}, seeded(1))
+		found, err := Cluster(context.Background(), g, Options{K: size.k, Threads: 2}, source(1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +326,7 @@ func TestLabelsDoNotDependOnTheThreads(t *testing.T) {
 		var levels []Level
 		found, err := Cluster(context.Background(), g, Options{K: 8, Threads: threads, Level: func(l Level) {
 			levels = append(levels, l)
-		}}, seeded(2))
+		}}, source(2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +358,7 @@ func TestDanglingVerticesAreNoClusters(t *testing.T) {
 		truth = append(truth, truth[0])
 	}
 	g := normalizedCutOf(t, 420, edges)
-	found, err := Cluster(context.Background(), g, Options{K: 2, Threads: 1}, seeded(1))
+	found, err := Cluster(context.Background(), g, Options{K: 2, Threads: 1}, source(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -392,7 +394,7 @@ func TestPenaltiesDecideBetweenEqualCuts(t *testing.T) {
 		other := 1 + 2*partner
 		m := Matrix{Graph: data, Mass: degrees(data), Penalties: []Penalty{{clique(0) + 3, clique(other) + 3, 0.2}}}
 		g, _ := m.Build()
-		found, err := Cluster(context.Background(), g, Options{K: 2, Threads: 1}, seeded(3))
+		found, err := Cluster(context.Background(), g, Options{K: 2, Threads: 1}, source(3))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -412,7 +414,7 @@ func TestGivenLabelsAreImprovedOn(t *testing.T) {
 			labels[v] = int32(rng.IntN(3))
 		}
 	}
-	found, err := Cluster(context.Background(), g, Options{K: 3, Threads: 1, Labels: labels}, seeded(1))
+	found, err := Cluster(context.Background(), g, Options{K: 3, Threads: 1, Labels: labels}, source(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +449,7 @@ func TestVerticesThatBelongTogetherBeginTogether(t *testing.T) {
 			return 2 + i
 		})
 		found, err := Cluster(context.Background(), g, Options{K: k, Threads: 1, Together: numbers, Groups: groups},
-			seeded(1))
+			source(1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -469,7 +471,7 @@ func TestFewVertices(t *testing.T) {
 		}
 		g := normalizedCutOf(t, n, edges)
 		for k := 1; k <= n; k++ {
-			found, err := Cluster(context.Background(), g, Options{K: k}, seeded(1))
+			found, err := Cluster(context.Background(), g, Options{K: k}, source(1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -487,7 +489,7 @@ func TestFewVertices(t *testing.T) {
 func TestACanceledRunEnds(t *testing.T) {
 	g, _ := blocks(t, 2000, 4, 8, 6, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err := Cluster(ctx, g, Options{K: 4, Level: func(Level) { cancel() }}, seeded(1))
+	_, err := Cluster(ctx, g, Options{K: 4, Level: func(Level) { cancel() }}, source(1))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the run ended with %v", err)
 	}

@@ -94,7 +94,7 @@ func (q *beliefs) multiply(ctx context.Context, dst, x [][]float64, scale []floa
 func addProducts(ctx context.Context, dst [][]float64, m *dataset.Graph, x [][]float64, scale []float64) error {
 	const entriesPerPiece = 1 << 14 // fewer are not worth a thread
 	pieces := 1 + len(m.Weight)*len(x)/entriesPerPiece
-	return parallel.RangesContext(ctx, m.N, (m.N+pieces-1)/pieces, func(from, to int) {
+	return parallel.Ranges(ctx, m.N, (m.N+pieces-1)/pieces, func(from, to int) {
 		for i := from; i < to; i++ {
 			columns, values := m.Row(i)
 			if len(columns) == 0 {

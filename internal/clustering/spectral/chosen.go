@@ -131,7 +131,7 @@ func (m *method) lowest(ctx context.Context, count int) (eigen.Eigenpairs, error
 		most := max(count, span.Size(m.rows(), k, len(m.keptPairs())))
 		options.Rough, options.Scale = max(0, most-k), 1 // the eigenvalue of D^1/2 1
 		return eigen.Largest(ctx, embedding.Without{Operator: m.affinity(), Vector: trivial}, most-1,
-			m.Random(clustering.StreamEigen), options)
+			m.Source(clustering.StreamEigen), options)
 	})
 	found.Values = append(all.Values, found.Values...)
 	found.Vectors = append(all.Vectors, found.Vectors...)

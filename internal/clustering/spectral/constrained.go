@@ -52,7 +52,7 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	cuts, err := eigen.Constrained(ctx, eigen.CutProblem{
 		Affinity: m.affinity(), Beliefs: m.kept.Restrict(beliefOperator{m}), Ratio: beta / m.volume, Volume: m.volume,
 		Null: m.nullVectors(),
-	}, eigen.Wanted{Cuts: k - 1, Among: count}, m.Random(clustering.StreamEigen), m.solverOptions())
+	}, eigen.Wanted{Cuts: k - 1, Among: count}, m.Source(clustering.StreamEigen), m.solverOptions())
 	if err != nil {
 		return err
 	}
@@ -186,9 +186,9 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 	}
 	for _, points := range groups {
 		if len(points) > maxExactRows {
-			count, random := min(m.rows(), m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs)
+			count := min(m.rows(), m.spec.K+extraCuts)
 			found, err := eigen.Largest(snapshot.Within(ctx, "beliefs"), m.kept.Restrict(beliefOperator{m}), count,
-				random, eigen.Options{Tolerance: 1e-6})
+				m.Source(clustering.StreamBeliefs), eigen.Options{Tolerance: 1e-6})
 			return found.Values, err
 		}
 		believed += len(points)

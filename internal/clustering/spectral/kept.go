@@ -33,7 +33,7 @@ func (m *method) clusterLargest(ctx context.Context, result *clustering.Result, 
 	if count := min(m.spec.K, op.Rows()); count > 0 {
 		var err error
 		pairs, err = m.shareEigenpairs(m.given.Pairs(), count, func() (eigen.Eigenpairs, error) {
-			return eigen.Largest(ctx, op, min(m.maxClusters(), op.Rows()), m.Random(clustering.StreamEigen),
+			return eigen.Largest(ctx, op, min(m.maxClusters(), op.Rows()), m.Source(clustering.StreamEigen),
 				m.solverOptions())
 		})
 		if err != nil {

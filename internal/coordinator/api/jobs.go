@@ -67,7 +67,7 @@ func (s *Jobs) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	response := &cleavev1.PlanJobResponse{Plan: wire.PlanProto(plan, ready.Need.Matrix.Grid)}
+	response := &cleavev1.PlanJobResponse{Plan: wire.PlanProto(plan, ready.Need.Grid())}
 	snapshots, _ := s.Problems.SnapshotBytes(ready)
 	response.Plan.SnapshotBytes = uint64(snapshots)
 	if t := ready.Table; t != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/store"
@@ -196,12 +195,12 @@ func actualPlan(need planning.Workload, held fleet.Usage, workers int) *cleavev1
 		Storage:       wire.PlanStorageProto(need.StorageName(held.EverStored, held.EverComputed)),
 		TileBytes:     uint64(held.EntryBytes),
 		Workers:       uint32(workers),
-		GridExponent:  int32(need.Matrix.Grid),
+		GridExponent:  int32(need.Grid()),
 		StoredTiles:   uint32(held.Stored),
 		ComputedTiles: uint32(held.Computed),
 		Shares:        wire.SharesProto(held.Shares),
 	}
-	if need.Matrix.Function == kernel.Adjacency {
+	if need.OnGraph() {
 		p.TileBytes = uint64(need.DatasetBytes)
 	}
 	for _, share := range held.Shares {

@@ -126,8 +126,9 @@ func (r *autoRunner) scoresNeed(fitted int) planning.Workload {
 }
 
 func (r *autoRunner) matrixNeed(p *kernelkmeans.Problem) planning.Workload {
-	return planning.Workload{Matrix: p.Matrix, DatasetBytes: r.bytes, K: 1, Products: embedding.ProductsAtOnce,
-		Eigen: r.problem.Eigensolver(runtime.GOMAXPROCS(0))}
+	return planning.Workload{DatasetBytes: r.bytes, K: 1,
+		Matrix: &planning.Matrix{Spec: p.Matrix, Products: embedding.ProductsAtOnce},
+		Eigen:  r.problem.Eigensolver(runtime.GOMAXPROCS(0))}
 }
 
 func (r *autoRunner) LimitLanes(lanes int) { r.maxLanes = lanes }

@@ -141,18 +141,11 @@ func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec,
 
 // open makes s.matrix an executor for the task. It keeps the current one if that suffices.
 func (s *rangeSolver) open(ctx context.Context, task fleet.Task) (err error) {
-	had, need := s.built.Need, task.Need
-	if s.matrix != nil && reflect.DeepEqual(had.Matrix, need.Matrix) && reflect.DeepEqual(s.built.Units, task.Units) &&
-		need.K <= had.K && need.Lanes <= had.Lanes && need.Products <= had.Products && need.Block <= had.Block &&
-		need.SparseEntries <= had.SparseEntries {
+	if s.matrix != nil && s.built.Need.Suffices(task.Need) && reflect.DeepEqual(s.built.Units, task.Units) {
 		return nil
 	}
 	s.release()
-	most := s.job.largest.Need()
-	task.Need.K, task.Need.Lanes = max(need.K, most.K), max(need.Lanes, most.Lanes)
-	task.Need.Products = max(need.Products, most.Products)
-	task.Need.Block = max(need.Block, most.Block)
-	task.Need.SparseEntries = max(need.SparseEntries, most.SparseEntries)
+	task.Need = task.Need.Enlarged(s.job.largest.Need())
 	s.built = task
 	s.matrix, err = s.fleet.NewExecutor(ctx, task)
 	return err

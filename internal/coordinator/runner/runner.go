@@ -142,17 +142,19 @@ type kernelRunner struct {
 
 func (r *kernelRunner) Need() planning.Workload {
 	n := planning.Workload{
-		Matrix:        r.problem.Matrix,
-		DatasetBytes:  r.bytes,
-		Scaled:        r.problem.Units != nil,
-		K:             r.spec.K,
-		Lanes:         r.problem.Lanes(),
-		Products:      r.problem.VectorsPerProduct(),
-		Block:         r.problem.Candidates(),
-		SparseEntries: 2 * int64(r.problem.Constraints.Len()),
-		Restarts:      r.problem.Runs(),
-		Shift:         r.spec.Algorithm.(*kernelkmeans.Options).SigmaAuto,
-		Landmarkable:  r.problem.Landmarkable(),
+		DatasetBytes: r.bytes,
+		Scaled:       r.problem.Units != nil,
+		K:            r.spec.K,
+		Lanes:        r.problem.Lanes(),
+		Restarts:     r.problem.Runs(),
+		Matrix: &planning.Matrix{
+			Spec:          r.problem.Matrix,
+			Products:      r.problem.VectorsPerProduct(),
+			Block:         r.problem.Candidates(),
+			SparseEntries: 2 * int64(r.problem.Constraints.Len()),
+			Shift:         r.spec.Algorithm.(*kernelkmeans.Options).SigmaAuto,
+			Landmarkable:  r.problem.Landmarkable(),
+		},
 	}
 	if r.problem.StartsSpectral() {
 		n.Eigen = &planning.Eigensolver{Pairs: r.spec.K, OnlyForStart: true, Columns: r.spec.K,
@@ -164,10 +166,10 @@ func (r *kernelRunner) Need() planning.Workload {
 	}
 	switch r.problem.Objective {
 	case kernelkmeans.ObjectiveRatioCut:
-		n.Degrees = true
-		n.SparseEntries += int64(r.problem.Rows()) // the negative degrees
+		n.Matrix.Degrees = true
+		n.Matrix.SparseEntries += int64(r.problem.Rows()) // the negative degrees
 	case kernelkmeans.ObjectiveNormalizedCut:
-		n.Degrees = true
+		n.Matrix.Degrees = true
 	}
 	return n
 }
@@ -230,13 +232,15 @@ type spectralRunner struct {
 
 func (r *spectralRunner) Need() planning.Workload {
 	return planning.Workload{
-		Matrix:        r.cuts.Matrix,
-		DatasetBytes:  r.bytes,
-		Scaled:        r.cuts.Units != nil,
-		K:             r.spec.K,
-		Products:      r.cuts.VectorsPerProduct(),
-		SparseEntries: r.cuts.SparseEntries(),
-		Degrees:       true,
+		DatasetBytes: r.bytes,
+		Scaled:       r.cuts.Units != nil,
+		K:            r.spec.K,
+		Matrix: &planning.Matrix{
+			Spec:          r.cuts.Matrix,
+			Products:      r.cuts.VectorsPerProduct(),
+			SparseEntries: r.cuts.SparseEntries(),
+			Degrees:       true,
+		},
 		Eigen: &planning.Eigensolver{
 			Pairs:         r.cuts.Eigenpairs(),
 			Generalized:   r.cuts.Generalized(),

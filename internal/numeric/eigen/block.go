@@ -1,6 +1,7 @@
 package eigen
 
 import (
+	"context"
 	"math"
 	"sync"
 
@@ -20,6 +21,12 @@ func Columns(n, count int) [][]float64 {
 	return block
 }
 
+// ranges is parallel.Ranges on all processors, for products of a block of vectors. They are so short that they need not
+// end early, and so many that their callers hand on no context.
+func ranges(n, size int, do func(from, to int)) {
+	_ = parallel.Ranges(context.Background(), n, size, do) // this context never ends
+}
+
 // overTiles calls work for every tile of n rows.
 func overTiles(n int, work func(tile int, rows partition.Range)) {
 	const minSharedTiles = 4 // fewer short tiles are done before another thread has woken up
@@ -27,7 +34,7 @@ func overTiles(n int, work func(tile int, rows partition.Range)) {
 	if n < minSharedTiles*1024 {
 		size = partition.TileCount(n)
 	}
-	parallel.Ranges(partition.TileCount(n), size, func(from, to int) {
+	ranges(partition.TileCount(n), size, func(from, to int) {
 		for tile := from; tile < to; tile++ {
 			work(tile, partition.Tile(n, tile))
 		}
@@ -95,7 +102,7 @@ func combine(n int, y, x [][]float64, factors *mat.Dense) {
 	if len(x) == 0 || len(y) == 0 {
 		return
 	}
-	parallel.Ranges(n, stripRows, func(from, to int) {
+	ranges(n, stripRows, func(from, to int) {
 		rows := partition.Range{From: from, To: to}
 		parts := make([][]float64, len(y))
 		for j := range y {

@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -86,7 +85,7 @@ func factorizePanel(a *mat.SymDense, lower *mat.Dense, from, to int) bool {
 			lower.Set(from+i, from+j, diagonal.At(i, j))
 		}
 	}
-	parallel.Ranges(n-to, rowsAtATime, func(first, last int) {
+	ranges(n-to, rowsAtATime, func(first, last int) {
 		subtractBefore(a, lower, from, to, to+first, to+last)
 		below := lower.Slice(to+first, to+last, from, to).(*mat.Dense)
 		blas64.Trsm(blas.Right, blas.Trans, 1, diagonal.RawTriangular(), below.RawMatrix())

@@ -51,7 +51,7 @@ type Wanted struct {
 // Constrained returns feasible solutions in order of cost, fewer than wanted if no more are feasible. To find the
 // cheapest of all, Among must be at least the number of feasible ones. Small problems are solved exactly, large ones by
 // the search that Largest uses, where the tolerance applies to Residuals.
-func Constrained(ctx context.Context, p CutProblem, wanted Wanted, rng *rand.Rand, options Options) (Cuts, error) {
+func Constrained(ctx context.Context, p CutProblem, wanted Wanted, source *rand.PCG, options Options) (Cuts, error) {
 	n := p.Affinity.Rows()
 	switch {
 	case p.Beliefs.Rows() != n:
@@ -67,13 +67,13 @@ func Constrained(ctx context.Context, p CutProblem, wanted Wanted, rng *rand.Ran
 		return Cuts{}, fault.New(fault.Internal, "NULL_VECTORS",
 			"%d null vectors were given for a graph of %d vertices", len(p.Null), n)
 	}
-	return p.solve(ctx, wanted, &generator{Rand: rng}, options, n <= denseRows)
+	return p.solve(ctx, wanted, source, options, n <= denseRows)
 }
 
 // solve reduces the problem and solves it. If clusters are hardly connected, such as distant clusters under a Gaussian
 // kernel, Lbar maps further vectors nearly to 0. Their tiny lambdas are not solutions and would ruin the precision of
 // all others, so solve adds these vectors to the null vectors.
-func (p CutProblem) solve(ctx context.Context, wanted Wanted, rng *generator, options Options,
+func (p CutProblem) solve(ctx context.Context, wanted Wanted, source *rand.PCG, options Options,
 	exact bool) (Cuts, error) {
 	var work Work
 	for round := 0; ; round++ {
@@ -88,9 +88,9 @@ func (p CutProblem) solve(ctx context.Context, wanted Wanted, rng *generator, op
 		var found Cuts
 		var nearlyNull [][]float64
 		if exact {
-			found, nearlyNull, err = r.solveFromEntries(ctx, wanted, rng, &work)
+			found, nearlyNull, err = r.solveFromEntries(ctx, wanted, source, &work)
 		} else {
-			found, nearlyNull, err = r.solveIteratively(ctx, wanted, rng, options, &work)
+			found, nearlyNull, err = r.solveIteratively(ctx, wanted, source, options, &work)
 		}
 		if err != nil || len(nearlyNull) == 0 {
 			return found.cheapest(wanted.Cuts, work), err
@@ -150,7 +150,7 @@ func byValue(values []float64) []int {
 }
 
 // solveFromEntries solves the reduced problem from the entries of both matrices.
-func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *generator,
+func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, source *rand.PCG,
 	work *Work) (found Cuts, nearlyNull [][]float64, err error) {
 	n := r.Affinity.Rows()
 	laplacian := make([][]float64, 0, n)
@@ -203,7 +203,7 @@ func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *ge
 		return Cuts{}, nil, err
 	}
 	found.Converged = true
-	lowest, err := r.lowest(ctx, wanted.Cuts, rng, Options{Tolerance: 1e-2, MaxProducts: 20 * (wanted.Cuts + 2)}, work)
+	lowest, err := r.lowest(ctx, wanted.Cuts, source, Options{Tolerance: 1e-2, MaxProducts: 20 * (wanted.Cuts + 2)}, work)
 	found.Floor = r.costFloor(wanted.Cuts, lowest)
 	return found, nil, err
 }
@@ -220,7 +220,7 @@ func (r *reduction) within(m [][]float64) [][]float64 {
 // solveIteratively searches for the largest mu. It first finds the lowest eigenvectors of Lbar, from which it makes
 // a surrogate for Lbar; the start and the corrections of the search come from the surrogate.
 func (r *reduction) solveIteratively(
-	ctx context.Context, wanted Wanted, rng *generator, options Options, work *Work,
+	ctx context.Context, wanted Wanted, source *rand.PCG, options Options, work *Work,
 ) (found Cuts, nearlyNull [][]float64, err error) {
 	const (
 		roughly = 1e-3 // residuals that are good enough for a surrogate
@@ -234,21 +234,21 @@ func (r *reduction) solveIteratively(
 		p.Products += work.Products
 		options.Observe(p)
 	}
-	lowest, err := r.lowest(snapshot.Within(ctx, "lowest"), count+2, rng, Options{
+	lowest, err := r.lowest(snapshot.Within(ctx, "lowest"), count+2, source, Options{
 		Tolerance: roughly, MaxProducts: min(options.MaxProducts, rounds*(count+2)), Observe: before,
 	}, work)
 	if err != nil {
 		return Cuts{}, nil, err
 	}
 	if 1-lowest.Values[0] < roughly*roughly {
-		nearlyNull, err = r.nearlyNull(ctx, count+2, rng, Options{MaxProducts: options.MaxProducts, Observe: before},
+		nearlyNull, err = r.nearlyNull(ctx, count+2, source, Options{MaxProducts: options.MaxProducts, Observe: before},
 			work)
 		if err != nil || len(nearlyNull) > 0 {
 			return Cuts{}, nearlyNull, err
 		}
 	}
 	approximation := &surrogate{r, lowest}
-	start, err := approximation.startVectors(ctx, count, rng, before)
+	start, err := approximation.startVectors(ctx, count, source, before)
 	if err != nil {
 		return Cuts{}, nil, err
 	}
@@ -257,9 +257,9 @@ func (r *reduction) solveIteratively(
 	p.mayBeRough = func(mu []float64, x [][]float64, forms []float64) []bool {
 		return r.notCheapest(wanted.Cuts, mu, x, forms)
 	}
-	s := newSearch(p, count, options, rng)
+	s := newSearch(p, count, options, source)
 	s.work = *work
-	recorded := newRecorder(snapshot.Open(ctx, "search"), rng, options.Observe)
+	recorded := newRecorder(snapshot.Open(ctx, "search"), source, options.Observe)
 	err = recorded.run(ctx, s, func() error {
 		s.candidates = start
 		return nil
@@ -283,10 +283,10 @@ func (r *reduction) solveIteratively(
 }
 
 // nearlyNull returns those of the lowest eigenvectors of Lbar whose eigenvalues are as good as 0.
-func (r *reduction) nearlyNull(ctx context.Context, count int, rng *generator, options Options,
+func (r *reduction) nearlyNull(ctx context.Context, count int, source *rand.PCG, options Options,
 	work *Work) (null [][]float64, err error) {
 	options.Tolerance = minLambda / 10
-	sharp, err := r.lowest(snapshot.Within(ctx, "sharp"), count, rng, options, work)
+	sharp, err := r.lowest(snapshot.Within(ctx, "sharp"), count, source, options, work)
 	for j, v := range sharp.Vectors {
 		if 1-sharp.Values[j] < minLambda && sharp.Residuals[j] < minLambda {
 			null = append(null, v)
@@ -346,9 +346,9 @@ func (r *reduction) costFloor(cuts int, lowest Eigenpairs) float64 {
 }
 
 // lowest finds the lowest eigenvectors of Lbar besides its null vectors. They are the largest of the affinity.
-func (r *reduction) lowest(ctx context.Context, count int, rng *generator, options Options,
+func (r *reduction) lowest(ctx context.Context, count int, source *rand.PCG, options Options,
 	work *Work) (Eigenpairs, error) {
-	found, err := largest(ctx, r.Affinity, r.null, min(count, r.Affinity.Rows()-len(r.null)), rng, options)
+	found, err := largest(ctx, r.Affinity, r.null, min(count, r.Affinity.Rows()-len(r.null)), source, options)
 	work.Rounds += found.Rounds
 	work.Products += found.Products
 	return found, err

@@ -155,7 +155,7 @@ func TestConstrainedOnThePapersExample(t *testing.T) {
 		{false, 1, 0.242750, []float64{1.44328, 1.44328, 1.14953, 0.33339, -0.58524, -0.58524}},
 	} {
 		p := problem(a, beliefs(c.diagonal), func(volume float64) float64 { return c.beta * volume })
-		top, err := Largest(context.Background(), p.Beliefs, 1, seeded(), Options{})
+		top, err := Largest(context.Background(), p.Beliefs, 1, source(), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestConstrainedOnThePapersExample(t *testing.T) {
 		if math.Abs(top.Values[0]-want) > 1e-5 {
 			t.Errorf("the largest belief is %g, want %g", top.Values[0], want)
 		}
-		exact, err := Constrained(context.Background(), p, Wanted{6, 6}, seeded(), Options{})
+		exact, err := Constrained(context.Background(), p, Wanted{6, 6}, source(), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestConstrainedOnThePapersExample(t *testing.T) {
 
 // iterated is Constrained without the special treatment of small problems.
 func iterated(p CutProblem, count int, options Options) (Cuts, error) {
-	return p.solve(context.Background(), Wanted{count, count}, &generator{Rand: seeded()}, options, false)
+	return p.solve(context.Background(), Wanted{count, count}, source(), options, false)
 }
 
 // Three clusters that are hardly connected give the same cuts as three that are not connected.
@@ -208,11 +208,11 @@ func TestConstrainedOfANearlyDisconnectedGraph(t *testing.T) {
 	q := beliefs(150, 3, 40, seeded())
 	beta := func(volume float64) float64 { return 0.1 * volume }
 	p := problem(together, q, beta)
-	want, err := Constrained(context.Background(), problem(apart, q, beta), Wanted{5, 5}, seeded(), Options{})
+	want, err := Constrained(context.Background(), problem(apart, q, beta), Wanted{5, 5}, source(), Options{})
 	if err != nil || len(p.Null) != 1 || len(want.Values) != 5 {
 		t.Fatal(err, len(p.Null), want.Values)
 	}
-	exact, err := Constrained(context.Background(), p, Wanted{5, 5}, seeded(), Options{})
+	exact, err := Constrained(context.Background(), p, Wanted{5, 5}, source(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,8 @@ func TestConstrainedOfANearlyDisconnectedGraph(t *testing.T) {
 // All lambdas are those of the unsymmetric reference, in graphs of one component and of several, and also where beta
 // is 1'Q1, so that the trivial vector has no Schur complement.
 func TestConstrainedAgainstReference(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 8))
+	source := rand.NewPCG(8, 8)
+	rng := rand.New(source)
 	several, demanding := 0, 0
 	for trial := range 60 {
 		n := 6 + rng.IntN(50)
@@ -250,7 +251,7 @@ func TestConstrainedAgainstReference(t *testing.T) {
 			several++
 		}
 		want := reference(t, p, 1e-5)
-		got, err := Constrained(context.Background(), p, Wanted{n, n}, rng, Options{})
+		got, err := Constrained(context.Background(), p, Wanted{n, n}, source, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,14 +275,15 @@ func TestConstrainedAgainstReference(t *testing.T) {
 
 // The search finds what the exact solver finds: every lambda of a feasible cut to 1e-8, and its vector.
 func TestConstrainedIterativelyEqualsExactly(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 9))
+	source := rand.NewPCG(9, 9)
+	rng := rand.New(source)
 	for trial := range 12 {
 		n := 100 + rng.IntN(250)
 		count := 2 + rng.IntN(4)
 		a := blocks(n, count, 6, []float64{0, 0.05, 0.5}[trial%3], rng)
 		q := beliefs(n, count, n/4, rng)
 		p := problem(a, q, func(volume float64) float64 { return 0.1 * volume })
-		exact, err := Constrained(context.Background(), p, Wanted{6, 6}, rng, Options{})
+		exact, err := Constrained(context.Background(), p, Wanted{6, 6}, source, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,18 +322,19 @@ func compareCuts(t *testing.T, p CutProblem, got, want Cuts) {
 }
 
 func TestConstrainedOfALargeGraph(t *testing.T) {
-	rng := seeded()
+	source := source()
+	rng := rand.New(source)
 	const n = denseRows + 500
 	a := blocks(n, 4, 10, 0.2, rng)
 	p := problem(a, beliefs(n, 4, 300, rng), func(volume float64) float64 { return 1e-2 * volume })
 	var heard int
-	got, err := Constrained(context.Background(), p, Wanted{3, 3}, rng, Options{Observe: func(Progress) { heard++ }})
+	got, err := Constrained(context.Background(), p, Wanted{3, 3}, source, Options{Observe: func(Progress) { heard++ }})
 	if err != nil || !got.Converged || len(got.Values) != 3 || heard == 0 {
 		t.Fatalf("%v, %+v, %g", err, got.Work, got.Values)
 	}
 	checkCuts(t, p, got, 1e-8)
 	t.Logf("%+v, %d iterations, lambda %g, costs %g", got.Work, heard, got.Values, got.Costs)
-	again, err := Constrained(context.Background(), p, Wanted{3, 3}, rand.New(rand.NewPCG(6, 6)), Options{})
+	again, err := Constrained(context.Background(), p, Wanted{3, 3}, rand.NewPCG(6, 6), Options{})
 	if err != nil || !again.Converged {
 		t.Fatal(err)
 	}
@@ -347,7 +350,7 @@ func TestConstrainedHasTheSameBits(t *testing.T) {
 	tiled.Affinity = &m
 	for name, solve := range map[string]func(p CutProblem) (Cuts, error){
 		"exact": func(p CutProblem) (Cuts, error) {
-			return Constrained(context.Background(), p, Wanted{4, 4}, seeded(), Options{})
+			return Constrained(context.Background(), p, Wanted{4, 4}, source(), Options{})
 		},
 		"iterative": func(p CutProblem) (Cuts, error) { return iterated(p, 4, Options{}) },
 	} {
@@ -377,7 +380,7 @@ func TestConstrainedRefuses(t *testing.T) {
 	} {
 		p, count := good, 1
 		change(&p, &count)
-		if _, err := Constrained(context.Background(), p, Wanted{count, count}, seeded(), Options{}); !fault.Is(err,
+		if _, err := Constrained(context.Background(), p, Wanted{count, count}, source(), Options{}); !fault.Is(err,
 			reason) {
 			t.Errorf("want %s, got %v", reason, err)
 		}
@@ -390,7 +393,7 @@ func TestConstrainedRefuses(t *testing.T) {
 	} {
 		p := good
 		p.Null = null
-		if _, err := Constrained(context.Background(), p, Wanted{1, 1}, seeded(), Options{}); !fault.Is(err,
+		if _, err := Constrained(context.Background(), p, Wanted{1, 1}, source(), Options{}); !fault.Is(err,
 			"NULL_VECTORS") {
 			t.Errorf("null vectors %s: got %v", name, err)
 		}
@@ -404,7 +407,8 @@ func TestConstrainedRefuses(t *testing.T) {
 // The largest eigenvalues of the beliefs tell how many cuts are feasible. For a connected graph their number is
 // #{eigenvalues of Qbar > beta/vol} - [1'Q1 > beta].
 func TestConstrainedFindsAllThatAreFeasible(t *testing.T) {
-	rng := rand.New(rand.NewPCG(12, 12))
+	source := rand.NewPCG(12, 12)
+	rng := rand.New(source)
 	for range 20 {
 		n := 30 + rng.IntN(60)
 		a := blocks(n, 1, 6, 0, rng)
@@ -422,7 +426,7 @@ func TestConstrainedFindsAllThatAreFeasible(t *testing.T) {
 		if sum > p.Ratio*p.Volume {
 			want--
 		}
-		got, err := Constrained(context.Background(), p, Wanted{n, n}, rng, Options{})
+		got, err := Constrained(context.Background(), p, Wanted{n, n}, source, Options{})
 		if err != nil || len(got.Values) != want {
 			t.Errorf("%d cuts, want %d: %v", len(got.Values), want, err)
 		}
@@ -448,7 +452,7 @@ func BenchmarkConstrained(b *testing.B) {
 		p := problem(a, q, func(volume float64) float64 { return 1e-2 * volume })
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				got, err := Constrained(context.Background(), p, Wanted{9, 9}, seeded(), Options{Tolerance: 1e-6})
+				got, err := Constrained(context.Background(), p, Wanted{9, 9}, source(), Options{Tolerance: 1e-6})
 				if err != nil || !got.Converged {
 					b.Fatal(err, got.Work, got.Residuals)
 				}

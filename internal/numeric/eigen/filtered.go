@@ -48,7 +48,7 @@ const (
 // vectors. If products are cheap, as here, this takes a fraction of the time of Largest, which spends most of it on
 // orthogonalizing a basis of several blocks. Of the options it uses Tolerance, Rough, Scale, Start and Observe. The
 // context's snapshot includes the search.
-func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rng *rand.Rand,
+func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, source *rand.PCG,
 	options Options) (Eigenpairs, error) {
 	n := m.Rows()
 	if count < 1 || count > n-len(outside) {
@@ -63,11 +63,11 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rn
 	options = options.withDefaults()
 	options.Start = permuted(options.Start, order)
 	f := &filtered{
-		matrix: m.permuted(order), options: options, rng: &generator{Rand: rng}, outside: permuted(outside, order),
+		matrix: m.permuted(order), options: options, source: source, outside: permuted(outside, order),
 		count: count, block: min(blockSize(count), n-len(outside)),
 	}
-	r := newRecorder(snapshot.Open(ctx, "filter"), f.rng, options.Observe)
-	if found, known := r.found(f, n, count, count); known {
+	r := newRecorder(snapshot.Open(ctx, "filter"), source, options.Observe)
+	if found, known := r.found(n, count, count); known {
 		return found, nil
 	}
 	f.images = f.products(f.outside, nil)
@@ -93,7 +93,7 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rn
 type filtered struct {
 	matrix          *Sparse
 	options         Options
-	rng             *generator
+	source          *rand.PCG
 	outside, images [][]float64 // the excluded columns, and their products
 	count, block    int
 
@@ -111,7 +111,7 @@ type filtered struct {
 func (f *filtered) start(ctx context.Context) error {
 	columns := cloneColumns(f.options.Start)
 	for len(columns) < f.block {
-		columns = append(columns, randomUnit(f.matrix.Rows(), f.rng))
+		columns = append(columns, randomUnit(f.matrix.Rows(), f.source))
 	}
 	f.estimate()
 	columns = Orthonormalize(f.matrix.Rows(), columns[:f.block], f.outside)
@@ -148,7 +148,7 @@ func (f *filtered) ritz(ctx context.Context, columns [][]float64, top float64, d
 	}
 	basis := append(slices.Clip(done), Orthonormalize(n, columns, f.outside, done)...)
 	for len(basis) < f.block {
-		basis = append(basis, Orthonormalize(n, [][]float64{randomUnit(n, f.rng)}, f.outside, basis)...)
+		basis = append(basis, Orthonormalize(n, [][]float64{randomUnit(n, f.source)}, f.outside, basis)...)
 	}
 	forms := Gram(n, basis, f.products(basis, f.outside))
 	values, vectors := DenseEigenpairs(Upper(forms))
@@ -226,7 +226,7 @@ func (f *filtered) filter(ctx context.Context, columns [][]float64, top float64)
 	f.work.Products += degree * len(columns)
 	n := f.matrix.Rows()
 	out := make([][]float64, len(columns))
-	err := parallel.RangesContext(ctx, len(columns), together, func(from, to int) {
+	err := parallel.Ranges(ctx, len(columns), together, func(from, to int) {
 		previous := interleaved(n, columns[from:to])
 		current := make([]float64, together*n)
 		f.recur(previous, current, 1/half, -center/half, 0)
@@ -284,7 +284,7 @@ func (f *filtered) products(x, others [][]float64) [][]float64 {
 	f.work.Rounds++
 	f.work.Products += len(x)
 	y := Columns(f.matrix.Rows(), len(x))
-	parallel.Ranges(len(x), together, func(from, to int) { f.matrix.setProducts(y[from:to], x[from:to]) })
+	ranges(len(x), together, func(from, to int) { f.matrix.setProducts(y[from:to], x[from:to]) })
 	if len(others) > 0 {
 		project(f.matrix.Rows(), y, others)
 	}
@@ -299,7 +299,7 @@ func (f *filtered) estimate() {
 	n := f.matrix.Rows()
 	steps := min(densitySteps, n-len(f.outside))
 	for range densityStarts {
-		basis := Orthonormalize(n, [][]float64{randomUnit(n, f.rng)}, f.outside)
+		basis := Orthonormalize(n, [][]float64{randomUnit(n, f.source)}, f.outside)
 		var alpha, beta []float64
 		for len(basis) > len(alpha) {
 			last := len(alpha)
@@ -372,9 +372,4 @@ func (f *filtered) load(r *snapshot.Reader) bool {
 	f.iteration, f.values, f.x = iteration, values, x
 	f.work = Work{rounds, products}
 	return true
-}
-
-// mostDraws counts the columns of all rounds, and the starts of the estimate.
-func (f *filtered) mostDraws(int) int {
-	return f.matrix.Rows() * (f.block*(filterRounds+1) + densityStarts + 1)
 }

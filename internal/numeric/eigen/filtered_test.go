@@ -34,7 +34,7 @@ func TestFilteredAgainstDense(t *testing.T) {
 		a := blocks(n, 1+rng.IntN(8), 2+rng.IntN(10), outside, rng)
 		m := a.scaled(a.sums())
 		values, vectors := pairsOf(n, m.dense())
-		got, err := Filtered(context.Background(), m.entries(1), nil, count, seeded(), Options{})
+		got, err := Filtered(context.Background(), m.entries(1), nil, count, source(), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestFilteredStaysInAComplement(t *testing.T) {
 	const n, count = 300, 12
 	a := blocks(n, 5, 8, 0.5, seeded())
 	m := a.scaled(a.sums())
-	without := Orthonormalize(n, [][]float64{randomUnit(n, seeded())})
+	without := Orthonormalize(n, [][]float64{randomUnit(n, source())})
 	projected := m.dense()
 	rows := make([][]float64, n)
 	for i := range rows {
@@ -57,7 +57,7 @@ func TestFilteredStaysInAComplement(t *testing.T) {
 	rows = transposed(rows, n)
 	project(n, rows, without)
 	values, vectors := pairsOf(n, slices.Concat(rows...))
-	got, err := Filtered(context.Background(), m.entries(1), without, count, seeded(), Options{})
+	got, err := Filtered(context.Background(), m.entries(1), without, count, source(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,16 +72,16 @@ func TestFilteredOfOddMatrices(t *testing.T) {
 	a := blocks(30, 3, 4, 0.5, seeded())
 	m := a.scaled(a.sums())
 	values, vectors := pairsOf(30, m.dense())
-	got, err := Filtered(context.Background(), m.entries(1), nil, 30, seeded(), Options{})
+	got, err := Filtered(context.Background(), m.entries(1), nil, 30, source(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	compareLargest(t, "all", got, values, vectors)
-	zero, err := Filtered(context.Background(), &Sparse{Begin: make([]int, 8)}, nil, 2, seeded(), Options{})
+	zero, err := Filtered(context.Background(), &Sparse{Begin: make([]int, 8)}, nil, 2, source(), Options{})
 	if err != nil || !zero.Converged || !slices.Equal(zero.Values, []float64{0, 0}) {
 		t.Errorf("%+v, %v", zero, err)
 	}
-	if _, err := Filtered(context.Background(), m.entries(1), nil, 31, seeded(), Options{}); err == nil {
+	if _, err := Filtered(context.Background(), m.entries(1), nil, 31, source(), Options{}); err == nil {
 		t.Error("31 eigenvectors of 30 rows were found")
 	}
 }
@@ -91,7 +91,7 @@ func TestMatricesThatAreNotFinite(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		m := blocks(30, 3, 4, 0.5, seeded()).entries(1)
 		m.Value[7] = bad
-		if _, err := Filtered(t.Context(), m, nil, 2, seeded(), Options{}); !fault.Is(err, "PRODUCT_NOT_FINITE") {
+		if _, err := Filtered(t.Context(), m, nil, 2, source(), Options{}); !fault.Is(err, "PRODUCT_NOT_FINITE") {
 			t.Errorf("filtered, %v: %v", bad, err)
 		}
 		dense := upperOf(3, []float64{1, 2, 3, 0, bad, 4, 0, 0, 5})
@@ -106,7 +106,7 @@ func TestFilteredHasTheSameBits(t *testing.T) {
 	a := blocks(1500, 6, 6, 0.8, seeded())
 	m := a.scaled(a.sums()).entries(1)
 	const count = 20
-	want, err := Filtered(context.Background(), m, nil, count, seeded(), Options{})
+	want, err := Filtered(context.Background(), m, nil, count, source(), Options{})
 	if err != nil || !want.Converged {
 		t.Fatalf("%+v, %v", want.Work, err)
 	}
@@ -117,13 +117,13 @@ func TestFilteredHasTheSameBits(t *testing.T) {
 			t.Errorf("%s: %v %+v, want %v %+v", what, got.Values, got.Work, want.Values, want.Work)
 		}
 	}
-	limited, err := Filtered(parallel.WithThreads(context.Background(), 3), m, nil, count, seeded(), Options{})
+	limited, err := Filtered(parallel.WithThreads(context.Background(), 3), m, nil, count, source(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same("three threads", limited)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	alone, err := Filtered(context.Background(), m, nil, count, seeded(), Options{})
+	alone, err := Filtered(context.Background(), m, nil, count, source(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestFilteredHasTheSameBits(t *testing.T) {
 	for stop := 1; ; stop++ {
 		memory := snapshot.NewMemory(1<<30, nil)
 		ctx, cancel := context.WithCancel(snapshot.With(context.Background(), memory))
-		_, err := Filtered(ctx, m, nil, count, seeded(), Options{Observe: func(p Progress) {
+		_, err := Filtered(ctx, m, nil, count, source(), Options{Observe: func(p Progress) {
 			if memory.Ask(); p.Iteration == stop {
 				cancel()
 			}
@@ -147,7 +147,7 @@ func TestFilteredHasTheSameBits(t *testing.T) {
 			t.Fatal(err)
 		}
 		reported := 0
-		got, err := Filtered(snapshot.With(context.Background(), again), m, nil, count, seeded(),
+		got, err := Filtered(snapshot.With(context.Background(), again), m, nil, count, source(),
 			Options{Observe: func(p Progress) {
 				if reported++; p.Iteration != reported {
 					t.Errorf("iteration %d is reported as number %d", p.Iteration, reported)
@@ -183,7 +183,7 @@ func TestFilteredEndsWithinAFilter(t *testing.T) {
 	ctx := &endingContext{Context: context.Background()}
 	ctx.left.Store(2)
 	iterations := 0
-	_, err := Filtered(ctx, m, nil, 20, seeded(), Options{Observe: func(Progress) { iterations++ }})
+	_, err := Filtered(ctx, m, nil, 20, source(), Options{Observe: func(Progress) { iterations++ }})
 	if !errors.Is(err, context.Canceled) || iterations > 0 {
 		t.Errorf("the search ended with %v after %d iterations", err, iterations)
 	}

@@ -53,12 +53,12 @@ func generalized(
 		return nil, nil, err
 	}
 	columns := ColumnsOf(vectors)
-	parallel.Ranges(len(columns), 16, func(from, to int) {
+	err = parallel.Ranges(ctx, len(columns), 16, func(from, to int) {
 		for _, y := range columns[from:to] {
 			solveBackward(g, y)
 		}
 	})
-	return values, matrixOf(n, columns), nil
+	return values, matrixOf(n, columns), err
 }
 
 // lowerRows returns the rows of a lower triangle.
@@ -99,7 +99,7 @@ func transposed(vectors [][]float64, length int) [][]float64 {
 // them, on all threads, which takes a fraction of gonum's time if there are hundreds of rows.
 func solveForward(g, x [][]float64) {
 	const columnsPerRead = 16
-	parallel.Ranges(len(x), columnsPerRead, func(from, to int) {
+	ranges(len(x), columnsPerRead, func(from, to int) {
 		some := x[from:to]
 		for len(some)%groupColumns != 0 { // pad to whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(g)))

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -38,7 +37,7 @@ func (s *sparse) Multiply(_ context.Context, x [][]float64) ([][]float64, error)
 		}
 		return y, nil
 	}
-	parallel.Ranges(n, 1024, func(from, to int) {
+	ranges(n, 1024, func(from, to int) {
 		for i := from; i < to; i++ {
 			row(i)
 		}

@@ -111,7 +111,7 @@ func tridiagonalize(ctx context.Context, n int, a [][]float64) (*tridiagonal, er
 		next, rest := row[k+1:], k+1
 		norm, factor := reflection(next)
 		t.offDiagonal[k], t.factors[k], t.reflections[k] = norm, factor, next
-		err := parallel.RangesContext(ctx, n-rest, rowsAtATime, func(from, to int) {
+		err := parallel.Ranges(ctx, n-rest, rowsAtATime, func(from, to int) {
 			for i := rest + from; i < rest+to; i++ {
 				p[i] = float64(factor * update(a[i][rest:], v[rest:], q[rest:], next, -q[i], -v[i]))
 			}
@@ -168,7 +168,7 @@ func (t *tridiagonal) eigenvectors(ctx context.Context) ([][]float64, error) {
 	var chains []rotationChain
 	var rotations []float64
 	apply := func() {
-		parallel.Ranges(len(strips), 1, func(at, _ int) {
+		ranges(len(strips), 1, func(at, _ int) {
 			for _, c := range chains {
 				rotateRows(strips[at], c.last, c.rotations)
 			}
@@ -194,7 +194,7 @@ func (t *tridiagonal) eigenvectors(ctx context.Context) ([][]float64, error) {
 	}
 	apply()
 	x := Columns(n, n)
-	err = parallel.RangesContext(ctx, n, rowsAtATime, func(from, to int) {
+	err = parallel.Ranges(ctx, n, rowsAtATime, func(from, to int) {
 		for at, rows := range strips {
 			for i := from; i < to; i++ {
 				copy(x[i][at*stripColumns:], rows[i*stripColumns:(i+1)*stripColumns])
@@ -224,7 +224,7 @@ func (t *tridiagonal) diagonalize(ctx context.Context, onRotation func(i int, c,
 // applyReflections turns eigenvectors of the tridiagonal matrix into those of the original matrix.
 func (t *tridiagonal) applyReflections(ctx context.Context, x [][]float64) error {
 	const vectorsPerRead = 16 // vectors that share one read of a reflection
-	return parallel.RangesContext(ctx, len(x), vectorsPerRead, func(from, to int) {
+	return parallel.Ranges(ctx, len(x), vectorsPerRead, func(from, to int) {
 		some := x[from:to]
 		for len(some)%groupColumns != 0 { // pad to whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(t.diagonal)))

@@ -34,34 +34,44 @@ const (
 // not keep them. The loss of orthogonality only causes copies of Ritz values that have converged already, never
 // values beyond the spectrum, and residuals stay valid (Paige 1980), so that the result is as good for a
 // fraction of the work and the memory.
-func Least(ctx context.Context, n int, apply Product, rng *rand.Rand) (LeastEigenvalue, error) {
-	l := &lanczos{v: randomUnit(n, rng), previous: make([]float64, n)}
-	piece := snapshot.Open(ctx, "least")
-	l.restore(piece.State(), n)
-	for {
-		l.offer(piece)
-		e, ended, err := l.step(ctx, n, apply)
-		if err != nil || ended {
-			return e, err
-		}
+//
+// The context's snapshot includes the search.
+func Least(ctx context.Context, n int, apply Product, source *rand.PCG) (LeastEigenvalue, error) {
+	l := &lanczos{rows: n, apply: apply}
+	r := newRecorder(snapshot.Open(ctx, "least"), source, func(Progress) {})
+	err := r.run(ctx, l, func() error {
+		l.v = randomUnit(n, source)
+		l.previous = make([]float64, n)
+		return nil
+	})
+	if err != nil {
+		return LeastEigenvalue{}, err
 	}
+	return l.least, nil
 }
 
-// lanczos is the recurrence after some steps.
+// lanczos is the state of one call of Least. It is an iteration, which a recorder drives: a step multiplies the last
+// Lanczos vector, and advance makes the next one.
 type lanczos struct {
+	rows  int
+	apply Product
+
 	alpha, beta []float64
 	basis       [][]float64
 	v, previous []float64
+	next        []float64 // the next vector before it is scaled to length 1, and its length
+	norm        float64
+	least       LeastEigenvalue
 }
 
-// step adds one Lanczos vector and reports whether the approximation is good enough.
-func (l *lanczos) step(ctx context.Context, n int, apply Product) (e LeastEigenvalue, ended bool, err error) {
-	if n <= orthogonalRows {
+// step finds the least eigenvalue of the matrix in the span of the vectors so far, and whether it is good enough.
+func (l *lanczos) step(ctx context.Context) (p Progress, ended bool, err error) {
+	if l.rows <= orthogonalRows {
 		l.basis = append(l.basis, l.v)
 	}
-	product, err := apply(ctx, l.v)
+	product, err := l.apply(ctx, l.v)
 	if err != nil {
-		return LeastEigenvalue{}, false, err
+		return Progress{}, false, err
 	}
 	w := append([]float64(nil), product...)
 	if last := len(l.beta) - 1; last >= 0 {
@@ -74,56 +84,68 @@ func (l *lanczos) step(ctx context.Context, n int, apply Product) (e LeastEigenv
 			subtractMultiple(w, u, dot(u, w))
 		}
 	}
-	norm := math.Sqrt(dot(w, w))
+	l.next = w
+	l.norm = math.Sqrt(dot(w, w))
 	least, largest, lastComponent := extremes(l.alpha, l.beta)
-	e = LeastEigenvalue{Value: least, Residual: float64(norm * math.Abs(lastComponent)), Steps: len(l.alpha)}
+	steps := len(l.alpha)
+	l.least = LeastEigenvalue{Value: least, Residual: float64(l.norm * math.Abs(lastComponent)), Steps: steps}
 	scale := max(math.Abs(least), math.Abs(largest))
-	switch {
-	case norm <= breakdownRelative*scale, len(l.basis) == n: // an invariant subspace
-		e.Residual = min(e.Residual, float64(breakdownRelative*scale))
-		return e, true, nil
-	case len(l.alpha) < minSteps:
-	case e.Residual <= relativeResidual*math.Abs(least), e.Residual <= negligibleSpread*scale, len(l.alpha) == maxSteps:
-		return e, true, nil
+	isInvariant := l.norm <= breakdownRelative*scale || len(l.basis) == l.rows
+	if isInvariant {
+		l.least.Residual = min(l.least.Residual, float64(breakdownRelative*scale))
 	}
-	for i := range w {
-		w[i] /= norm
-	}
-	l.beta = append(l.beta, norm)
-	l.v, l.previous = w, l.v
-	return e, false, nil
+	residual := l.least.Residual
+	isAccurate := residual <= relativeResidual*math.Abs(least) || residual <= negligibleSpread*scale
+	ended = isInvariant || steps >= minSteps && isAccurate || steps == maxSteps
+	p = Progress{Iteration: steps, Work: Work{Rounds: steps, Products: steps}, Residual: residual, Wanted: 1}
+	return p, ended, nil
 }
 
-// offer makes the state between two steps available to the next snapshot.
-func (l *lanczos) offer(piece *snapshot.Piece) {
-	piece.Keep(8*len(l.v)*(2+len(l.basis)), func(w *snapshot.Writer) {
-		w.Floats(l.alpha)
-		w.Floats(l.beta)
-		w.Columns(l.basis)
-		w.Floats(l.v)
-		w.Floats(l.previous)
-	})
+// advance makes the next Lanczos vector.
+func (l *lanczos) advance(context.Context) error {
+	for i := range l.next {
+		l.next[i] /= l.norm
+	}
+	l.beta = append(l.beta, l.norm)
+	l.previous = l.v
+	l.v = l.next
+	return nil
 }
 
-// restore loads the state from the snapshot of an earlier process, if there is one.
-func (l *lanczos) restore(r *snapshot.Reader, n int) {
-	if r == nil {
-		return
-	}
-	saved := &lanczos{alpha: r.Floats(), beta: r.Floats(), basis: r.Columns(n), v: r.Floats(), previous: r.Floats()}
-	r.Check(len(saved.v) == n && len(saved.previous) == n && len(saved.alpha) == len(saved.beta) &&
-		len(saved.alpha) < maxSteps)
-	if n <= orthogonalRows {
-		r.Check(len(saved.basis) == len(saved.alpha))
+func (l *lanczos) size() int { return l.rows * (2 + len(l.basis)) }
+
+func (l *lanczos) save(w *snapshot.Writer) {
+	w.Floats(l.alpha)
+	w.Floats(l.beta)
+	w.Columns(l.basis)
+	w.Floats(l.v)
+	w.Floats(l.previous)
+}
+
+func (l *lanczos) load(r *snapshot.Reader) bool {
+	alpha := r.Floats()
+	beta := r.Floats()
+	basis := r.Columns(l.rows)
+	v := r.Floats()
+	previous := r.Floats()
+	r.Check(len(v) == l.rows && len(previous) == l.rows && len(alpha) == len(beta) && len(alpha) < maxSteps)
+	if l.rows <= orthogonalRows {
+		r.Check(len(basis) == len(alpha))
 	} else {
-		r.Check(len(saved.basis) == 0)
+		r.Check(len(basis) == 0)
 	}
-	if r.End() == nil {
-		*l = *saved
+	if r.End() != nil {
+		return false
 	}
+	l.alpha, l.beta = alpha, beta
+	l.basis = basis
+	l.v, l.previous = v, previous
+	return true
 }
 
-func randomUnit(n int, rng interface{ Float64() float64 }) []float64 {
+// randomUnit returns a random vector of length 1.
+func randomUnit(n int, source *rand.PCG) []float64 {
+	rng := rand.New(source)
 	v := make([]float64, n)
 	for i := range v {
 		v[i] = rng.Float64() - 0.5

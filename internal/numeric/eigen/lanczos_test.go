@@ -65,7 +65,7 @@ func TestLeastAgainstDense(t *testing.T) {
 				m.SetSym(i, j, sum)
 			}
 		}
-		got, err := Least(context.Background(), n, operator(m), rand.New(rand.NewPCG(7, 7)))
+		got, err := Least(context.Background(), n, operator(m), rand.NewPCG(7, 7))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,11 +78,11 @@ func TestLeastAgainstDense(t *testing.T) {
 
 func TestLeastIsReproducible(t *testing.T) {
 	m := mat.NewSymDense(3, []float64{2, -1, 0, -1, 2, -1, 0, -1, 2})
-	first, err := Least(context.Background(), 3, operator(m), rand.New(rand.NewPCG(1, 1)))
+	first, err := Least(context.Background(), 3, operator(m), rand.NewPCG(1, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := Least(context.Background(), 3, operator(m), rand.New(rand.NewPCG(1, 1)))
+	second, err := Least(context.Background(), 3, operator(m), rand.NewPCG(1, 1))
 	if err != nil || first != second || math.Abs(first.Value-(2-math.Sqrt2)) > 1e-12 {
 		t.Errorf("%+v and %+v, %v", first, second, err)
 	}
@@ -92,7 +92,7 @@ func TestLeastPassesErrorsOn(t *testing.T) {
 	lost := errors.New("lost")
 	_, err := Least(context.Background(), 3, func(context.Context, []float64) ([]float64, error) {
 		return nil, lost
-	}, rand.New(rand.NewPCG(1, 1)))
+	}, rand.NewPCG(1, 1))
 	if !errors.Is(err, lost) {
 		t.Errorf("got %v", err)
 	}

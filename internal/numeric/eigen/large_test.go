@@ -38,7 +38,7 @@ func TestLeastOfLargeOperators(t *testing.T) {
 		"path":    {path, -2 * math.Cos(math.Pi/(n+1))},
 		"outlier": {outlier, -3},
 	} {
-		got, err := Least(context.Background(), n, c.apply, rand.New(rand.NewPCG(3, 3)))
+		got, err := Least(context.Background(), n, c.apply, rand.NewPCG(3, 3))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,21 +13,20 @@ import (
 // eigenvalues as often as they occur. The tolerance of residuals is relative to the largest magnitude of an eigenvalue
 // found, or to Options.Scale if that is larger. SearchColumns returns the memory that it needs. If the search is slow
 // on a small matrix, Largest solves the problem from all entries instead. The context's snapshot includes the search.
-func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
+func Largest(ctx context.Context, op Operator, count int, source *rand.PCG, options Options) (Eigenpairs, error) {
 	n := op.Rows()
 	if count < 1 || count > n {
 		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT",
 			"the number of eigenvectors is %d for a matrix of %d rows; it must be from 1 to %d", count, n, n)
 	}
 	options = options.withDefaults()
-	draws := &generator{Rand: rng}
 	if n > denseRows || options.MaxProducts < 2*n {
-		return largest(ctx, op, nil, count, draws, options)
+		return largest(ctx, op, nil, count, source, options)
 	}
 	// A search that has multiplied as many columns as a small matrix has could have computed all its entries.
 	most := options.MaxProducts
 	options.MaxProducts = n
-	found, err := largest(ctx, op, nil, count, draws, options)
+	found, err := largest(ctx, op, nil, count, source, options)
 	if err != nil || found.Converged {
 		return found, err
 	}
@@ -75,14 +74,14 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 }
 
 // largest searches in the orthogonal complement of outside, which must be orthonormal eigenvectors.
-func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *generator,
+func largest(ctx context.Context, op Operator, outside [][]float64, count int, source *rand.PCG,
 	options Options) (Eigenpairs, error) {
 	p := &pencil{rows: op.Rows(), excluded: outside, standard: true}
 	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, _ [][]float64, err error) {
 		ax, err = w.multiply(ctx, op, x)
 		return ax, nil, err
 	}
-	s := newSearch(p, count, options, rng)
+	s := newSearch(p, count, options, source)
 	s.scale = options.Scale
 	p.assess = func(value, residual float64) float64 {
 		s.scale = max(s.scale, math.Abs(value))
@@ -91,8 +90,8 @@ func largest(ctx context.Context, op Operator, outside [][]float64, count int, r
 		}
 		return residual / s.scale
 	}
-	r := newRecorder(snapshot.Open(ctx, "search"), rng, s.options.Observe)
-	if found, known := r.found(s, p.rows, count, count); known {
+	r := newRecorder(snapshot.Open(ctx, "search"), source, s.options.Observe)
+	if found, known := r.found(p.rows, count, count); known {
 		return found, nil
 	}
 	err := r.run(ctx, s, func() error {

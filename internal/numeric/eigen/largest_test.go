@@ -12,7 +12,9 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-func seeded() *rand.Rand { return rand.New(rand.NewPCG(5, 5)) }
+func source() *rand.PCG { return rand.NewPCG(5, 5) }
+
+func seeded() *rand.Rand { return rand.New(source()) }
 
 // outsideSpan returns the length of the longest part of a vector outside the span of orthonormal ones.
 func outsideSpan(vectors, span [][]float64) float64 {
@@ -51,7 +53,8 @@ func compareLargest(t *testing.T, name string, got Eigenpairs, values []float64,
 }
 
 func TestLargestAgainstDense(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 2))
+	source := rand.NewPCG(2, 2)
+	rng := rand.New(source)
 	for trial := range 24 {
 		n := 20 + rng.IntN(380)
 		count := 1 + rng.IntN(8)
@@ -60,7 +63,7 @@ func TestLargestAgainstDense(t *testing.T) {
 		a := blocks(n, 1+rng.IntN(8), 2+rng.IntN(10), outside, rng)
 		m := a.scaled(a.sums())
 		values, vectors := pairsOf(n, m.dense())
-		got, err := Largest(context.Background(), m, count, rng, Options{Tolerance: 1e-9})
+		got, err := Largest(context.Background(), m, count, source, Options{Tolerance: 1e-9})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +85,7 @@ func TestLargestAgainstDense(t *testing.T) {
 func TestLargestOfADisconnectedGraph(t *testing.T) {
 	a := blocks(2000, 10, 8, 0, seeded())
 	m := a.scaled(a.sums())
-	got, err := Largest(context.Background(), m, 11, seeded(), Options{})
+	got, err := Largest(context.Background(), m, 11, source(), Options{})
 	if err != nil || !got.Converged {
 		t.Fatalf("%v, %+v, %g", err, got.Work, got.Residuals)
 	}
@@ -99,11 +102,11 @@ func TestRoughPairsAreFound(t *testing.T) {
 	const exact, count = 4, 16
 	a := blocks(3000, exact, 10, 3, seeded()) // no more structure than its blocks
 	m := a.scaled(a.sums())
-	all, err := Largest(context.Background(), m, count, seeded(), Options{})
+	all, err := Largest(context.Background(), m, count, source(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	some, err := Largest(context.Background(), m, count, seeded(), Options{Rough: count - exact})
+	some, err := Largest(context.Background(), m, count, source(), Options{Rough: count - exact})
 	if err != nil || !some.Converged || some.Products > all.Products*2/3 {
 		t.Fatalf("%v, converged %t, %d products instead of %d", err, some.Converged, some.Products, all.Products)
 	}
@@ -123,11 +126,11 @@ func TestRoughPairsAreFound(t *testing.T) {
 func TestASearchBeginsAtItsStart(t *testing.T) {
 	a := blocks(3000, 4, 10, 3, seeded())
 	m := a.scaled(a.sums())
-	found, err := Largest(t.Context(), m, 4, seeded(), Options{})
+	found, err := Largest(t.Context(), m, 4, source(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Largest(t.Context(), m, 4, seeded(), Options{Tolerance: 1e-6, Start: found.Vectors})
+	again, err := Largest(t.Context(), m, 4, source(), Options{Tolerance: 1e-6, Start: found.Vectors})
 	if err != nil || !again.Converged || again.Rounds != 1 {
 		t.Fatalf("%v, converged %t, %d rounds", err, again.Converged, again.Rounds)
 	}
@@ -144,7 +147,7 @@ func TestLargestOfATorus(t *testing.T) {
 		i, j := v/width, v%width
 		edges = append(edges, edge{v, (i+1)%height*width + j, 0.25}, edge{v, i*width + (j+1)%width, 0.25})
 	}
-	got, err := Largest(context.Background(), fromEdges(n, edges), count, seeded(), Options{Tolerance: 1e-9})
+	got, err := Largest(context.Background(), fromEdges(n, edges), count, source(), Options{Tolerance: 1e-9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +180,8 @@ func TestLargestOfATorus(t *testing.T) {
 
 // Small indefinite matrices, with every number of pairs up to n.
 func TestLargestOfSmallMatrices(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
+	source := rand.NewPCG(4, 4)
+	rng := rand.New(source)
 	for n := 1; n <= 12; n++ {
 		for count := 1; count <= n; count++ {
 			var edges []edge
@@ -190,7 +194,7 @@ func TestLargestOfSmallMatrices(t *testing.T) {
 			}
 			m := fromEdges(n, edges)
 			values, vectors := pairsOf(n, m.dense())
-			got, err := Largest(context.Background(), m, count, rng, Options{})
+			got, err := Largest(context.Background(), m, count, source, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,14 +206,14 @@ func TestLargestOfSmallMatrices(t *testing.T) {
 func TestLargestHasTheSameBits(t *testing.T) {
 	a := blocks(1500, 4, 8, 0.1, seeded())
 	m := a.scaled(a.sums())
-	first, err := Largest(context.Background(), m, 4, seeded(), Options{})
+	first, err := Largest(context.Background(), m, 4, source(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tiled := *m
 	tiled.tiled = true
 	for range 2 {
-		again, err := Largest(context.Background(), &tiled, 4, seeded(), Options{})
+		again, err := Largest(context.Background(), &tiled, 4, source(), Options{})
 		if err != nil || !slices.Equal(first.Values, again.Values) || first.Work != again.Work {
 			t.Fatalf("%v: %v after %v", err, again.Values, first.Values)
 		}
@@ -233,7 +237,7 @@ func TestLargestOfSmallMatricesThatAreSlow(t *testing.T) {
 		}
 	}
 	heard := 0
-	got, err := Largest(context.Background(), denseOperator(path), count, seeded(),
+	got, err := Largest(context.Background(), denseOperator(path), count, source(),
 		Options{Tolerance: 1e-12, Observe: func(Progress) { heard++ }})
 	if err != nil || !got.Converged || got.Products < 2*n || heard < 2 {
 		t.Fatalf("%v, %+v, heard %d", err, got.Work, heard)
@@ -266,7 +270,7 @@ func (d denseOperator) Multiply(_ context.Context, x [][]float64) ([][]float64, 
 func TestLargestStopsAtItsLimit(t *testing.T) {
 	a := blocks(1000, 4, 8, 0.3, seeded())
 	var heard []Progress
-	got, err := Largest(context.Background(), a.scaled(a.sums()), 4, seeded(),
+	got, err := Largest(context.Background(), a.scaled(a.sums()), 4, source(),
 		Options{MaxProducts: 40, Tolerance: 1e-12, Observe: func(p Progress) { heard = append(heard, p) }})
 	if err != nil || got.Converged || len(got.Vectors) != 4 || got.Products < 40 || got.Products > 50 {
 		t.Fatalf("%v, %+v", err, got.Work)
@@ -313,17 +317,17 @@ func TestLargestRefuses(t *testing.T) {
 		}},
 		"operator fails": {answer{5, nil, lost}, 1, func(err error) bool { return errors.Is(err, lost) }},
 	} {
-		if _, err := Largest(context.Background(), c.op, c.count, seeded(), Options{}); !c.want(err) {
+		if _, err := Largest(context.Background(), c.op, c.count, source(), Options{}); !c.want(err) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Largest(ctx, answer{n: 5, products: block}, 1, seeded(), Options{}); !errors.Is(err,
+	if _, err := Largest(ctx, answer{n: 5, products: block}, 1, source(), Options{}); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("canceled: got %v", err)
 	}
-	if got, err := Largest(context.Background(), answer{n: 5, products: block}, 1, seeded(), Options{}); err != nil ||
+	if got, err := Largest(context.Background(), answer{n: 5, products: block}, 1, source(), Options{}); err != nil ||
 		got.Values[0] != 0 {
 		t.Errorf("the zero matrix: %v, %v", got, err)
 	}
@@ -340,7 +344,7 @@ func BenchmarkLargest(b *testing.B) {
 		m := a.scaled(a.sums())
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				got, err := Largest(context.Background(), m, count, seeded(), Options{Tolerance: 1e-6})
+				got, err := Largest(context.Background(), m, count, source(), Options{Tolerance: 1e-6})
 				if err != nil || !got.Converged {
 					b.Fatal(err, got.Work)
 				}

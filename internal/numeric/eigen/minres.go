@@ -24,7 +24,7 @@ func minres(ctx context.Context, m columnProducts, b [][]float64, steps int) err
 		if err != nil {
 			return err
 		}
-		err = parallel.RangesContext(ctx, len(b), 1, func(j, _ int) {
+		err = parallel.Ranges(ctx, len(b), 1, func(j, _ int) {
 			systems[j].step(products[j])
 			v[j] = systems[j].v
 		})

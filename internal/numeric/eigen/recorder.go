@@ -19,24 +19,20 @@ type iteration interface {
 	save(w *snapshot.Writer)
 	// load takes a state that save has written. It reports false, and changes nothing, if the state is damaged.
 	load(r *snapshot.Reader) bool
-	// mostDraws bounds the random numbers that the search draws for this many steps. A damaged snapshot may claim any
-	// number.
-	mostDraws(steps int) int
 }
 
 // recorder drives an iteration. It reports every step, makes the state after it available to the next snapshot, and
-// continues from the state of an earlier process: reported steps are reported again, and drawn random numbers skipped,
-// so that a resumed search gives the same bits and leaves the generator where it would have been.
+// continues from the state of an earlier process: reported steps are reported again, and the source of random numbers
+// gets its state back, so that a resumed search gives the same bits and leaves the source where it would have been.
 type recorder struct {
-	piece       *snapshot.Piece
-	rng         *generator
-	drawnBefore int // numbers that the generator had drawn before the search
-	observe     func(Progress)
-	reported    progressLog
+	piece    *snapshot.Piece
+	source   *rand.PCG
+	observe  func(Progress)
+	reported []Progress
 }
 
-func newRecorder(piece *snapshot.Piece, rng *generator, observe func(Progress)) *recorder {
-	return &recorder{piece: piece, rng: rng, drawnBefore: rng.drawn, observe: observe}
+func newRecorder(piece *snapshot.Piece, source *rand.PCG, observe func(Progress)) *recorder {
+	return &recorder{piece: piece, source: source, observe: observe}
 }
 
 // run takes all steps, or those that an earlier process has not taken. start is called before the first.
@@ -70,7 +66,7 @@ func (r *recorder) report(p Progress) {
 // offer makes the state available to the next snapshot.
 func (r *recorder) offer(it iteration) {
 	r.piece.Keep(8*it.size(), func(w *snapshot.Writer) {
-		r.saveLog(w)
+		r.saveHead(w)
 		it.save(w)
 	})
 }
@@ -81,18 +77,17 @@ func (r *recorder) restore(it iteration) bool {
 	if saved == nil {
 		return false
 	}
-	reported, drawn := readLog(saved)
-	saved.Check(drawn >= 0 && drawn <= it.mostDraws(len(reported)))
+	reported, source := readHead(saved)
 	if saved.Err() != nil || !it.load(saved) {
 		return false
 	}
-	r.resume(reported, drawn)
+	r.resume(reported, source)
 	return true
 }
 
-// resume restores the log and the position in the random numbers of an earlier process.
-func (r *recorder) resume(reported progressLog, drawn int) {
-	r.rng.skipTo(r.drawnBefore + drawn)
+// resume restores the log and the source of an earlier process.
+func (r *recorder) resume(reported []Progress, source rand.PCG) {
+	*r.source = source
 	for _, p := range reported {
 		r.report(p)
 	}
@@ -101,7 +96,7 @@ func (r *recorder) resume(reported progressLog, drawn int) {
 // finish saves what the search found.
 func (r *recorder) finish(rows int, found Eigenpairs) {
 	r.piece.Finish(8*rows*len(found.Vectors), func(w *snapshot.Writer) {
-		r.saveLog(w)
+		r.saveHead(w)
 		w.Int(found.Rounds)
 		w.Int(found.Products)
 		w.Bool(found.Converged)
@@ -113,12 +108,12 @@ func (r *recorder) finish(rows int, found Eigenpairs) {
 
 // found returns what an earlier process found. It reports false if there is no result, or one with other numbers of
 // vectors and values.
-func (r *recorder) found(it iteration, rows, vectors, values int) (found Eigenpairs, known bool) {
+func (r *recorder) found(rows, vectors, values int) (found Eigenpairs, known bool) {
 	saved := r.piece.Result()
 	if saved == nil {
 		return Eigenpairs{}, false
 	}
-	reported, drawn := readLog(saved)
+	reported, source := readHead(saved)
 	found.Rounds = saved.Int()
 	found.Products = saved.Int()
 	found.Converged = saved.Bool()
@@ -126,19 +121,15 @@ func (r *recorder) found(it iteration, rows, vectors, values int) (found Eigenpa
 	found.Residuals = saved.Floats()
 	found.Vectors = saved.Columns(rows)
 	saved.Check(len(found.Values) == values && len(found.Residuals) == values && len(found.Vectors) == vectors)
-	saved.Check(drawn >= 0 && drawn <= it.mostDraws(len(reported)))
 	if saved.End() != nil {
 		return Eigenpairs{}, false
 	}
-	r.resume(reported, drawn)
+	r.resume(reported, source)
 	return found, true
 }
 
-// progressLog holds the steps that a search has reported.
-type progressLog []Progress
-
-// saveLog writes the reported steps, and how many numbers were drawn.
-func (r *recorder) saveLog(w *snapshot.Writer) {
+// saveHead writes what a state and a result begin with: the reported steps and the state of the source.
+func (r *recorder) saveHead(w *snapshot.Writer) {
 	w.Int(len(r.reported))
 	for _, p := range r.reported {
 		for _, v := range []int{p.Iteration, p.Rounds, p.Products, p.Converged, p.Wanted} {
@@ -147,34 +138,17 @@ func (r *recorder) saveLog(w *snapshot.Writer) {
 		w.Float(p.Residual)
 		w.Float(p.Tolerance)
 	}
-	w.Int(r.rng.drawn - r.drawnBefore)
+	source, _ := r.source.MarshalBinary() // never fails
+	w.Raw(source)
 }
 
-func readLog(r *snapshot.Reader) (reported progressLog, drawn int) {
+func readHead(r *snapshot.Reader) (reported []Progress, source rand.PCG) {
 	for range r.Count(5 + 16) {
 		reported = append(reported, Progress{
 			Iteration: r.Int(), Work: Work{Rounds: r.Int(), Products: r.Int()}, Converged: r.Int(), Wanted: r.Int(),
 			Residual: r.Float(), Tolerance: r.Float(),
 		})
 	}
-	return reported, r.Int()
-}
-
-// generator counts the numbers that it draws, so that a resumed search can skip them.
-type generator struct {
-	*rand.Rand
-	drawn int
-}
-
-// Float64 draws a number.
-func (g *generator) Float64() float64 {
-	g.drawn++
-	return g.Rand.Float64()
-}
-
-// skipTo draws until the given number of draws is reached.
-func (g *generator) skipTo(drawn int) {
-	for g.drawn < drawn {
-		g.Float64()
-	}
+	r.Check(source.UnmarshalBinary(r.Raw()) == nil)
+	return reported, source
 }

@@ -3,6 +3,7 @@ package eigen
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -14,18 +15,18 @@ import (
 func TestSearchesResumeWithTheSameBits(t *testing.T) {
 	a := blocks(400, 4, 6, 0.8, seeded())
 	largestOf := func(ctx context.Context, observe func(Progress)) ([]float64, error) {
-		rng := &generator{Rand: seeded()}
+		source := source()
 		op := a.scaled(a.sums())
-		found, err := largest(ctx, op, nil, 6, rng, Options{Observe: observe, Basis: 40}.withDefaults())
+		found, err := largest(ctx, op, nil, 6, source, Options{Observe: observe, Basis: 40}.withDefaults())
 		bits := append(slices.Concat(found.Vectors...), found.Values...)
-		return append(bits, float64(found.Products), float64(rng.drawn)), err
+		return append(bits, float64(found.Products), float64(source.Uint64()>>11)), err
 	}
 	p := problem(a, beliefs(400, 4, 60, seeded()), func(volume float64) float64 { return 0.05 * volume })
 	constrainedOf := func(ctx context.Context, observe func(Progress)) ([]float64, error) {
-		rng := &generator{Rand: seeded()}
-		found, err := p.solve(ctx, Wanted{3, 6}, rng, Options{Observe: observe}, false)
+		source := source()
+		found, err := p.solve(ctx, Wanted{3, 6}, source, Options{Observe: observe}, false)
 		bits := append(slices.Concat(found.Vectors...), found.Values...)
-		return append(bits, float64(found.Products), float64(rng.drawn)), err
+		return append(bits, float64(found.Products), float64(source.Uint64()>>11)), err
 	}
 	for name, search := range map[string]func(context.Context, func(Progress)) ([]float64, error){
 		"largest": largestOf, "constrained": constrainedOf,
@@ -46,14 +47,7 @@ func TestSearchesResumeWithTheSameBits(t *testing.T) {
 				}
 			})
 			cancel()
-			var saved bytes.Buffer
-			if err := memory.Write(&saved, snapshot.Identity{}); err != nil {
-				t.Fatal(err)
-			}
-			again := snapshot.NewMemory(1<<30, nil)
-			if err := again.Read(saved.Bytes(), snapshot.Identity{}); err != nil {
-				t.Fatal(err)
-			}
+			again := reopened(t, memory)
 			var repeated []Progress
 			got, err := search(snapshot.With(context.Background(), again), func(p Progress) {
 				repeated = append(repeated, p)
@@ -66,6 +60,67 @@ func TestSearchesResumeWithTheSameBits(t *testing.T) {
 			}
 			if !slices.Equal(repeated, reports) {
 				t.Errorf("%s: interrupted after report %d, other steps are reported", name, stop+1)
+			}
+		}
+	}
+}
+
+// reopened returns what the next process reads.
+func reopened(t *testing.T, memory *snapshot.Memory) *snapshot.Memory {
+	var saved bytes.Buffer
+	if err := memory.Write(&saved, snapshot.Identity{}); err != nil {
+		t.Fatal(err)
+	}
+	again := snapshot.NewMemory(1<<30, nil)
+	if err := again.Read(saved.Bytes(), snapshot.Identity{}); err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+// Least that is interrupted before any of its products continues to the same bits, without the products before.
+func TestLeastResumesWithTheSameBits(t *testing.T) {
+	for _, n := range []int{60, orthogonalRows + 1} {
+		a := blocks(n, 4, 6, 0.8, seeded())
+		op := a.scaled(a.sums())
+		products := 0
+		apply := func(ctx context.Context, x []float64) ([]float64, error) {
+			products++
+			y, err := op.Multiply(ctx, [][]float64{x})
+			if err != nil {
+				return nil, err
+			}
+			return y[0], nil
+		}
+		whole := source()
+		want, err := Least(context.Background(), n, apply, whole)
+		next := whole.Uint64()
+		if err != nil || products != want.Steps {
+			t.Fatalf("%d products, %+v, %v", products, want, err)
+		}
+		stopped := errors.New("stopped")
+		for stop := 1; stop < want.Steps; stop++ {
+			memory := snapshot.NewMemory(1<<30, nil)
+			products = 0
+			_, err := Least(snapshot.With(context.Background(), memory), n,
+				func(ctx context.Context, x []float64) ([]float64, error) {
+					if products == stop {
+						return nil, stopped
+					}
+					memory.Ask()
+					return apply(ctx, x)
+				}, source())
+			if !errors.Is(err, stopped) {
+				t.Fatal(err)
+			}
+			resumed := source()
+			got, err := Least(snapshot.With(context.Background(), reopened(t, memory)), n, apply, resumed)
+			if err != nil || got != want || products != want.Steps {
+				t.Errorf("%d rows, interrupted before product %d: %+v, %v after %d products in all, want %+v", n,
+					stop+1, got, err, products, want)
+			}
+			if resumed.Uint64() != next {
+				t.Errorf("%d rows, interrupted before product %d: the source is elsewhere", n, stop+1)
 			}
 		}
 	}

@@ -80,8 +80,3 @@ func saveSymmetric(w *snapshot.Writer, m *mat.SymDense) {
 	}
 	w.Columns(symmetricRows(m))
 }
-
-// mostDraws counts the columns of the start, and those that the basis grows by when there are no corrections.
-func (s *search) mostDraws(steps int) int {
-	return s.problem.rows * (2*s.options.Basis + (steps+1)*s.block + 1)
-}

@@ -3,6 +3,7 @@ package eigen
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -73,7 +74,7 @@ type pencil struct {
 type search struct {
 	problem *pencil
 	options Options
-	rng     *generator
+	source  *rand.PCG
 	count   int // pairs wanted
 	block   int // pairs worked on, see blockSize
 
@@ -94,8 +95,8 @@ type search struct {
 
 // newSearch returns a search for the count pairs of p with the largest values. Its basis has at least four blocks of
 // columns, unless there are fewer dimensions.
-func newSearch(p *pencil, count int, options Options, rng *generator) *search {
-	s := &search{problem: p, options: options.withDefaults(), rng: rng, count: count}
+func newSearch(p *pencil, count int, options Options, source *rand.PCG) *search {
+	s := &search{problem: p, options: options.withDefaults(), source: source, count: count}
 	room := p.rows - len(p.excluded)
 	s.block = min(blockSize(count), room)
 	if s.options.Basis <= 0 {
@@ -111,7 +112,7 @@ func newSearch(p *pencil, count int, options Options, rng *generator) *search {
 func (s *search) randomStart(good [][]float64) {
 	s.candidates = good
 	for range s.block {
-		s.candidates = append(s.candidates, randomUnit(s.problem.rows, s.rng))
+		s.candidates = append(s.candidates, randomUnit(s.problem.rows, s.source))
 	}
 }
 
@@ -153,7 +154,7 @@ func (s *search) independent(room int) [][]float64 {
 	rows, excluded := s.problem.rows, s.problem.excluded
 	fresh := Orthonormalize(rows, s.candidates, excluded, s.basis)
 	for len(s.basis)+len(fresh) < s.block || len(fresh) == 0 && room > 0 {
-		another := [][]float64{randomUnit(rows, s.rng)}
+		another := [][]float64{randomUnit(rows, s.source)}
 		fresh = append(fresh, Orthonormalize(rows, another, excluded, s.basis, fresh)...)
 	}
 	return fresh[:min(len(fresh), room)]

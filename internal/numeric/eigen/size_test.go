@@ -27,8 +27,8 @@ func TestSearchColumnsAreWhatASearchHolds(t *testing.T) {
 		if generalized {
 			p.correct = func(context.Context, [][]float64, []float64, [][]float64) error { return nil }
 		}
-		rng := &generator{Rand: rand.New(rand.NewPCG(1, 1))}
-		s := newSearch(p, count, Options{MaxProducts: 600}, rng)
+		source := rand.NewPCG(1, 1)
+		s := newSearch(p, count, Options{MaxProducts: 600}, source)
 		held, restarts := 0, 0
 		observe := func(Progress) {
 			held = max(held, len(s.basis)+len(s.a)+len(s.b)+len(s.residuals)+len(s.bx)+len(s.x))
@@ -40,7 +40,7 @@ func TestSearchColumnsAreWhatASearchHolds(t *testing.T) {
 			s.randomStart(nil)
 			return nil
 		}
-		if err := newRecorder(nil, rng, observe).run(context.Background(), s, start); err != nil {
+		if err := newRecorder(nil, source, observe).run(context.Background(), s, start); err != nil {
 			t.Fatal(err)
 		}
 		block, basis := SearchSize(count)

@@ -2,6 +2,7 @@ package eigen
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -50,20 +51,21 @@ func (s *surrogate) pencil() *pencil {
 }
 
 // startVectors solves the surrogate problem roughly, for vectors to start the main search from.
-func (s *surrogate) startVectors(ctx context.Context, count int, rng *generator,
+func (s *surrogate) startVectors(ctx context.Context, count int, source *rand.PCG,
 	observe func(Progress)) ([][]float64, error) {
 	const (
 		nearly   = 1e-2
 		products = 4000
 	)
-	search := newSearch(s.pencil(), count, Options{Tolerance: nearly, MaxProducts: products, Observe: observe}, rng)
-	r := newRecorder(snapshot.Open(ctx, "start"), rng, observe)
+	search := newSearch(s.pencil(), count, Options{Tolerance: nearly, MaxProducts: products, Observe: observe},
+		source)
+	r := newRecorder(snapshot.Open(ctx, "start"), source, observe)
 	rows := s.Affinity.Rows()
-	if found, known := r.found(search, rows, search.block, 0); known {
+	if found, known := r.found(rows, search.block, 0); known {
 		return found.Vectors, nil
 	}
 	err := r.run(ctx, search, func() error {
-		believed, err := s.beliefStart(ctx, search.block, rng)
+		believed, err := s.beliefStart(ctx, search.block, source)
 		search.randomStart(append(believed, cloneColumns(s.lowest.Vectors)...))
 		return err
 	})
@@ -76,10 +78,10 @@ func (s *surrogate) startVectors(ctx context.Context, count int, rng *generator,
 
 // beliefStart finds columns in the dominant directions of the beliefs. If few points have beliefs, or most vectors
 // are infeasible, random columns alone would miss the feasible ones.
-func (s *surrogate) beliefStart(ctx context.Context, count int, rng *generator) ([][]float64, error) {
+func (s *surrogate) beliefStart(ctx context.Context, count int, source *rand.PCG) ([][]float64, error) {
 	x := make([][]float64, count)
 	for j := range x {
-		x[j] = randomUnit(s.Affinity.Rows(), rng)
+		x[j] = randomUnit(s.Affinity.Rows(), source)
 	}
 	for range 4 {
 		images, err := new(Work).multiply(ctx, s.Beliefs, x)

@@ -3,7 +3,7 @@ package metric
 import (
 	"math"
 
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -34,7 +34,7 @@ func (d Distortion) Prepare(i int, row []float64) error {
 	switch d {
 	case Cosine:
 		if !normalize(row) {
-			return fault.InRow(i, "ZERO_ROW", " is all zeros and has no direction; remove it or use another distortion")
+			return invalid.InRow(i, invalid.ZeroRow)
 		}
 	case KL, IDivergence:
 		return d.smooth(i, row)
@@ -47,14 +47,13 @@ func (d Distortion) smooth(i int, row []float64) error {
 	total := 0.0
 	for column, v := range row {
 		if v < 0 {
-			return fault.InCell(i, column, "NEGATIVE_VALUE", " is %g; the distortion %s needs values of 0 and above",
-				v, d)
+			return invalid.InCell(i, column, invalid.NegativeForDistortion, "value", v, "distortion", d)
 		}
 		row[column] = v + Smoothing
 		total += row[column]
 	}
 	if math.IsInf(total, 1) {
-		return fault.InRow(i, "VALUE_TOO_LARGE", " has values that add up to more than a float64 holds; scale the data")
+		return invalid.InRow(i, invalid.RowOverflow)
 	}
 	if d == KL {
 		for column := range row {

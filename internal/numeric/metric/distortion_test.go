@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // positiveRow draws a row with a few zeros, as counts have them.
@@ -156,7 +157,8 @@ func TestPreparedRows(t *testing.T) {
 		"negative ": {IDivergence, []float64{-1, 2}, "NEGATIVE_VALUE", "row 7, column 0"},
 		"overflow":  {KL, []float64{math.MaxFloat64, math.MaxFloat64}, "VALUE_TOO_LARGE", "row 7"},
 	} {
-		if err := c.distortion.Prepare(7, c.row); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		if err := c.distortion.Prepare(7, c.row); !fault.Is(refusal.Of(err), c.reason) ||
+			!strings.Contains(refusal.Of(err).Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

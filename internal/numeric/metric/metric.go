@@ -21,7 +21,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/text"
@@ -91,8 +91,7 @@ func NewDiagonal(weights []float64) (*Metric, error) {
 	m := &Metric{form: Diagonal, d: len(weights), values: weights}
 	for i, w := range weights {
 		if !(w > 0) || math.IsInf(w, 1) {
-			return nil, fault.Invalid("NOT_POSITIVE_DEFINITE",
-				"the metric's weight of feature %d is %v; weights must be positive and finite", i, w)
+			return nil, invalid.New(invalid.MetricWeight, "column", i, "weight", w)
 		}
 		m.logDet += elementary.Log(w)
 	}
@@ -106,15 +105,13 @@ func NewFull(d int, values []float64) (*Metric, error) {
 		return nil, err
 	}
 	if len(values) != d*d {
-		return nil, fault.Invalid("SIZE_MISMATCH", "a full metric of %d features has %d values; %d were given", d,
-			d*d, len(values))
+		return nil, invalid.New(invalid.MetricSize, "columns", d, "needed", d*d, "given", len(values))
 	}
 	for i := range d {
 		for j := range i {
 			if values[i*d+j] != values[j*d+i] {
-				return nil, fault.Invalid("ASYMMETRIC_METRIC",
-					"the metric is not symmetric: entry (%d,%d) is %g but entry (%d,%d) is %g",
-					i, j, values[i*d+j], j, i, values[j*d+i])
+				return nil, invalid.New(invalid.AsymmetricMetric, "i", i, "j", j, "value", values[i*d+j],
+					"mirrored", values[j*d+i])
 			}
 		}
 	}
@@ -124,7 +121,7 @@ func NewFull(d int, values []float64) (*Metric, error) {
 		factor, isPositive = eigen.Factorize(mat.NewSymDense(d, values))
 	}
 	if !isPositive {
-		return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "the metric is not a positive definite matrix")
+		return nil, invalid.New(invalid.MetricNotPositive)
 	}
 	m, triangle := &Metric{form: Full, d: d, values: values}, eigen.Lower(factor)
 	for i := range d {
@@ -137,8 +134,7 @@ func isNotFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
 func checkFull(d int) error {
 	if d < 1 || d > MaxFullFeatures {
-		return fault.Invalid("TOO_MANY_COLUMNS",
-			"a full metric is supported for 1 to %d features, and there are %d; use a diagonal one", MaxFullFeatures, d)
+		return invalid.New(invalid.MetricColumns, "columns", d, "limit", MaxFullFeatures)
 	}
 	return nil
 }

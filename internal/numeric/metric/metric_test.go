@@ -10,6 +10,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 func TestMetricAgainstItsFormulas(t *testing.T) {
@@ -167,7 +168,8 @@ func TestBadMetricsAreRefused(t *testing.T) {
 		"short": {func() (*Metric, error) { return NewFull(2, []float64{1}) }, "SIZE_MISMATCH", "4 values"},
 		"wide":  {func() (*Metric, error) { return NewUnit(Full, 60_000) }, "TOO_MANY_COLUMNS", "diagonal"},
 	} {
-		if _, err := c.make(); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		if _, err := c.make(); !fault.Is(refusal.Of(err), c.reason) ||
+			!strings.Contains(refusal.Of(err).Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

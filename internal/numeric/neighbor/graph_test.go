@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 func TestTheGraphIsTheMeanOfBothDirections(t *testing.T) {
@@ -71,7 +72,7 @@ func TestWhatIsRefused(t *testing.T) {
 	if err != nil || lonely.N != 2 || len(lonely.Column) != 0 {
 		t.Errorf("rows without neighbors: %v, %v", lonely, err)
 	}
-	if _, err := NewSearch(lonely); !fault.Is(err, "UNSUPPORTED_DATA") {
+	if _, err := NewSearch(lonely); !fault.Is(refusal.Of(err), "UNSUPPORTED_DATA") {
 		t.Errorf("a graph was searched: %v", err)
 	}
 	search, err := NewSearch(&dataset.Points{N: 2, D: 1, Values: []float64{1, 2}})
@@ -79,7 +80,7 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	if _, err := search.All(ctx, -1, 1); !fault.Is(err, "OUT_OF_RANGE") {
+	if _, err := search.All(ctx, -1, 1); !fault.Is(refusal.Of(err), "OUT_OF_RANGE") {
 		t.Errorf("less than none: %v", err)
 	}
 	if _, err := search.Rows(ctx, []int32{2}, 1, 1); err == nil {
@@ -87,7 +88,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 	for _, other := range []dataset.Dataset{&dataset.Points{N: 1, D: 2, Values: []float64{1, 2}},
 		&dataset.SparsePoints{N: 1, D: 1, RowStart: []int64{0, 0}}} {
-		if _, err := search.Of(ctx, other, 1, 1); !fault.Is(err, "UNSUPPORTED_DATA") {
+		if _, err := search.Of(ctx, other, 1, 1); !fault.Is(refusal.Of(err), "UNSUPPORTED_DATA") {
 			t.Errorf("%T: %v", other, err)
 		}
 	}

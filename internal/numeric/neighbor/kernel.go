@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/parallel"
 )
@@ -75,6 +75,5 @@ func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count,
 }
 
 func (s *kernelSearch) ofQueries(context.Context, []int32, dataset.Dataset, int, int) error {
-	return fault.Invalid("UNSUPPORTED_DATA",
-		"new rows cannot be compared with a kernel matrix; neighbors of new rows need points")
+	return invalid.New(invalid.NewRowsForKernel)
 }

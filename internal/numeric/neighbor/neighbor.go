@@ -20,7 +20,7 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
@@ -53,8 +53,7 @@ func NewSearch(data dataset.Dataset) (*Search, error) {
 	case *dataset.Kernel:
 		return NewKernelSearch(KernelDiagonal(data), kernel.GivenRows(data)), nil
 	}
-	return nil, fault.Invalid("UNSUPPORTED_DATA",
-		"neighbors are found among points or in a kernel matrix; a %s has edges instead", data.Kind())
+	return nil, invalid.New(invalid.NoNeighborsOf, "kind", data.Kind())
 }
 
 // Rows returns the nearest neighbors of the given rows, nearest first: Count(n, count) for each row, one row after the
@@ -108,7 +107,7 @@ func Count(n, count int) int { return min(count, n-1) }
 
 func checkCount(count int) error {
 	if count < 0 {
-		return fault.Invalid("OUT_OF_RANGE", "%d neighbors were asked for; a row has 0 or more", count)
+		return invalid.New(invalid.NegativeNeighbors, "count", count)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // naive finds neighbors by comparing a row with every other.
@@ -176,7 +177,7 @@ func TestNeighborsInAKernelMatrix(t *testing.T) {
 				t.Fatalf("row %d: %v instead of %v", i, found, want)
 			}
 		}
-		if _, err := search.Of(ctx, kernel, 1, 1); !fault.Is(err, "UNSUPPORTED_DATA") {
+		if _, err := search.Of(ctx, kernel, 1, 1); !fault.Is(refusal.Of(err), "UNSUPPORTED_DATA") {
 			t.Fatalf("new rows: %v", err)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/parallel"
 )
@@ -60,8 +60,7 @@ func (s *pointSearch) ofRows(ctx context.Context, out, rows []int32, count, thre
 func (s *pointSearch) ofQueries(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error {
 	others, dense := queries.(*dataset.Points)
 	if !dense || others.D != s.data.D {
-		return fault.Invalid("UNSUPPORTED_DATA",
-			"neighbors among points of %d columns are found for points of the same kind and columns", s.data.D)
+		return invalid.New(invalid.OtherPoints, "columns", s.data.D)
 	}
 	return s.each(ctx, out, choose.All[int32](others.N), count, threads, func(at int32) ([]float64, int32) {
 		return others.Row(int(at)), None

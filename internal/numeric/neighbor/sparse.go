@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/parallel"
 )
 
@@ -82,8 +82,7 @@ func (s *sparseSearch) ofRows(ctx context.Context, out, rows []int32, count, thr
 func (s *sparseSearch) ofQueries(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error {
 	others, sparse := queries.(*dataset.SparsePoints)
 	if !sparse || others.D != s.rows.D {
-		return fault.Invalid("UNSUPPORTED_DATA",
-			"neighbors among sparse points of %d columns are found for points of the same kind and columns", s.rows.D)
+		return invalid.New(invalid.OtherSparsePoints, "columns", s.rows.D)
 	}
 	unit := unitRows(others)
 	return s.each(ctx, out, others.N, count, threads, func(at int) ([]int32, []float64, int32) {

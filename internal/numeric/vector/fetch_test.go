@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // some returns a fetcher of rows.
@@ -181,7 +182,7 @@ func TestFetchedRowsThatAreWrong(t *testing.T) {
 	number := partition.TileOf(200, 150)
 	_, got := source.buildTile(t.Context(), number)
 	_, want := whole.buildTile(t.Context(), number)
-	if !fault.Is(got, "NEGATIVE_VALUE") || got.Error() != want.Error() {
+	if !fault.Is(refusal.Of(got), "NEGATIVE_VALUE") || got.Error() != want.Error() {
 		t.Errorf("%v instead of %v", got, want)
 	}
 	for name, fetch := range map[string]RowFetcher{

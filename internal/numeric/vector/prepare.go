@@ -2,7 +2,7 @@ package vector
 
 import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
@@ -41,11 +41,9 @@ func (p *preparer) prepare(i int) (row, error) {
 	for at, v := range r.values {
 		switch {
 		case !(max(v, -v) <= maxValue):
-			return row{}, fault.InCell(i, r.column(at), "OUT_OF_RANGE",
-				" is %g; scale the data to magnitudes of at most %g", v, maxValue)
+			return row{}, invalid.InCell(i, r.column(at), invalid.ValueOutOfRange, "value", v, "limit", maxValue)
 		case v < 0 && p.spec.Preparation >= Probability:
-			return row{}, fault.InCell(i, r.column(at), "NEGATIVE_VALUE",
-				" is %g; a divergence needs values of 0 and above", v)
+			return row{}, invalid.InCell(i, r.column(at), invalid.NegativeForDivergence, "value", v)
 		}
 	}
 	for f, mean := range p.spec.Mean {

@@ -12,9 +12,11 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // onALine returns points of one feature, not centered, so that their values stay as they are.
@@ -327,13 +329,14 @@ func TestBadData(t *testing.T) {
 		"unknown": {9, []float64{1, 2, 3, 4}, "UNKNOWN_PREPARATION", "9"},
 	} {
 		for _, data := range []dataset.Dataset{densePoints(t, 2, 2, c.values), sparsePoints(t, 2, 2, c.values)} {
-			if _, err := NewRowSpec(data, c.preparation); !fault.Is(err, c.reason) ||
-				!strings.Contains(err.Error(), c.says) {
+			if _, err := NewRowSpec(data, c.preparation); !fault.Is(refusal.Of(err), c.reason) ||
+				!strings.Contains(refusal.Of(err).Error(), c.says) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 	}
-	if _, err := NewRowSpec(&dataset.Kernel{N: 1, Values: []float64{1}}, Plain); !fault.Is(err, "UNSUPPORTED_DATA") {
+	_, err := NewRowSpec(&dataset.Kernel{N: 1, Values: []float64{1}}, Plain)
+	if !errors.Is(err, invalid.NoCentroidsOf) {
 		t.Errorf("kernel: %v", err)
 	}
 	dense := densePoints(t, 2, 2, []float64{1, 2, 3, 4})
@@ -376,7 +379,7 @@ func TestBadData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := NewShard(other, 1).Build(t.Context(), []int{0}); !fault.Is(err, "ZERO_ROW") {
+	if err := NewShard(other, 1).Build(t.Context(), []int{0}); !fault.Is(refusal.Of(err), "ZERO_ROW") {
 		t.Errorf("a row of zeros: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
@@ -96,11 +96,10 @@ func NewRowSpec(data dataset.Dataset, preparation Preparation) (*RowSpec, error)
 	case *dataset.SparsePoints:
 		spec.Rows, spec.Columns = data.N, data.D
 	default:
-		return nil, fault.Invalid("UNSUPPORTED_DATA",
-			"centroids need points, dense or sparse; this data set is another kind of data")
+		return nil, invalid.New(invalid.NoCentroidsOf)
 	}
 	if preparation < Plain || preparation > NonNegative {
-		return nil, fault.Invalid("UNKNOWN_PREPARATION", "preparation %d is not known", preparation)
+		return nil, invalid.New(invalid.UnknownPreparation, "preparation", int(preparation))
 	}
 	if points, dense := data.(*dataset.Points); dense && preparation == Plain {
 		spec.Mean = kernel.ColumnMeans(points)

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // The means and grids of rows are part of answers. Their bits are those of sums in row order, tile by tile.
@@ -58,7 +59,7 @@ func TestTheFirstValueTooLargeIsNamed(t *testing.T) {
 	values := make([]float64, 100*20)
 	values[5*20+17], values[6*20+1] = 2*maxValue, 2*maxValue
 	_, err := NewRowSpec(&dataset.Points{N: 100, D: 20, Values: values}, Plain)
-	if f, ok := err.(*fault.Error); !ok || f.Reason != "OUT_OF_RANGE" || f.Metadata["row"] != "5" ||
+	if f, ok := refusal.Of(err).(*fault.Error); !ok || f.Reason != "OUT_OF_RANGE" || f.Metadata["row"] != "5" ||
 		f.Metadata["column"] != "17" {
 		t.Errorf("got %v", err)
 	}

@@ -355,8 +355,8 @@ func leadingEigenpairs(n, products int, multiply func(dst, src [][]float64)) (va
 	}
 	options := eigen.Options{Tolerance: 1e-7, MaxProducts: products}
 	// Multiply does not fail, so neither does the search.
-	if found, err := eigen.Largest(context.Background(), operator{n, multiply}, min(2, n), rand.New(rand.NewPCG(1, 2)),
-		options); err == nil {
+	found, err := eigen.Largest(context.Background(), operator{n, multiply}, min(2, n), rand.NewPCG(1, 2), options)
+	if err == nil {
 		copy(values, found.Values)
 		copy(vectors, found.Vectors)
 	}
