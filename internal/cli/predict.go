@@ -27,10 +27,8 @@ import (
 
 // predictFlags are the flags of predict. Either model or job is set.
 type predictFlags struct {
-	model, job         string              // the folder of a run; the id of a job
-	trainedOn, weights string              // files of the run, for a model that needs its points
-	recordedWeights    string              // the weights that the run recorded, if trainedOn is what it recorded, too
-	trained            *jobflags.DataFlags // how the run read its points
+	model, job         string // the folder of a run; the id of a job
+	trainedOn, weights string // files of the run, for a model that needs its points
 	server             string
 	data               *jobflags.DataFlags
 	out                string // a file; "" or onStdout for standard output
@@ -82,6 +80,7 @@ type predictor struct {
 	// directions is set if the model compares rows by direction. An all-zero row has no direction and gets the label
 	// -1.
 	directions bool
+	inputs     []jobflags.NamedFile // the files that it was made of, which the labels must not overwrite
 	// assign returns the labels of points, and their scores if the model has them.
 	assign func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
 }
@@ -106,12 +105,8 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 	if err != nil {
 		return err
 	}
-	var trained []jobflags.NamedFile // what the model was found to need
-	if flags.trained != nil {
-		trained = flags.trained.NamedFiles("")
-	}
-	if err := jobflags.RefuseInput("--out", flags.out, "", trained, flags.recordedWeights,
-		filepath.Join(flags.model, report.LabelsFile)); err != nil {
+	labels := filepath.Join(flags.model, report.LabelsFile)
+	if err := jobflags.RefuseInput("--out", flags.out, "", p.inputs, labels); err != nil {
 		return err
 	}
 	return a.assign(ctx, flags, p)
