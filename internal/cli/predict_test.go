@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -21,13 +20,6 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
-
-// dataIn returns flags that name one file of points.
-func dataIn(path string) *jobflags.DataFlags {
-	f := jobflags.AddDataFlags(&pflag.FlagSet{})
-	f.ReadFrom(path)
-	return f
-}
 
 // startModel starts a fake coordinator with a job of the k-means family on p.csv that has ended.
 func startModel(t *testing.T, weights ...float64) *fake {
@@ -59,7 +51,7 @@ func startModel(t *testing.T, weights ...float64) *fake {
 	}
 	f.result.Inference = &cleavev1.InferenceReport{Engine: cleavev1.Inference_INFERENCE_LP, Exact: true,
 		LpValue: proto.Float64(1.25), Rounds: 3}
-	data, err := dataIn("p.csv").LoadPoints(t.Context(), jobflags.Reading{})
+	data, err := jobflags.DataIn("p.csv").LoadPoints(t.Context(), jobflags.Reading{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,12 +111,19 @@ type training struct {
 func (a *app) findTraining(ctx context.Context, run *savedRun, flags *predictFlags) (*training, error) {
 	origin := run.record.GetOrigin()
 	then, err := a.recordedCommand(run.folder, origin)
-	if err != nil {
-		return nil, err
-	}
+	known := err == nil // otherwise the folder does not say how its points were read
 	if flags.trainedOn != "" {
-		then.data.ReadFrom(flags.trainedOn)
-		return &training{name: flags.trainedOn, data: then.data, weights: flags.weights}, nil
+		t := &training{name: flags.trainedOn, weights: flags.weights}
+		if known {
+			t.data = then.data
+			t.data.ReadFrom(flags.trainedOn)
+		} else {
+			t.data = jobflags.DataIn(flags.trainedOn)
+		}
+		return t, nil
+	}
+	if !known {
+		return nil, nil
 	}
 	data, changed, err := recordedFiles(ctx, origin, "data")
 	if err != nil {

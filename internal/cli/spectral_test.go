@@ -42,7 +42,7 @@ func startSpectral(t *testing.T, steps ...*cleavev1.WatchJobResponse) *fake {
 		}
 		return nil
 	}
-	data, err := dataIn("p.csv").LoadPoints(t.Context(), jobflags.Reading{})
+	data, err := jobflags.DataIn("p.csv").LoadPoints(t.Context(), jobflags.Reading{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,6 +140,13 @@ func (f *DataFlags) Load(ctx context.Context, how Reading) (*Loaded, error) {
 	return &Loaded{}, nil
 }
 
+// DataIn returns flags that name one file of points.
+func DataIn(path string) *DataFlags {
+	f := AddDataFlags(&pflag.FlagSet{})
+	f.ReadFrom(path)
+	return f
+}
+
 // ReadFrom replaces the files of points by one that is read in the same way. If it has another suffix, its format is
 // detected.
 func (f *DataFlags) ReadFrom(path string) {
