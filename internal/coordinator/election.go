@@ -128,7 +128,8 @@ func (c *Coordinator) removeLeftovers(newest string) {
 	}
 }
 
-// AwaitCleanup waits until a leader has deleted what earlier coordinators left behind, for tests that look at the stores.
+// AwaitCleanup waits until a leader has deleted what earlier coordinators left behind. Tests that look at the stores
+// call it first.
 func (c *Coordinator) AwaitCleanup() { <-c.cleaned }
 
 // collectGarbage finishes the deletions that were not completed.
