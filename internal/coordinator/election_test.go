@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -82,4 +83,21 @@ func TestABackupIsRestoredInALaterTerm(t *testing.T) {
 	if err := within(t, ended, "the end"); err != nil {
 		t.Error(err)
 	}
+}
+
+// A coordinator that loses its lease cannot write that it did not crash. When it leads again it knows, and counts the
+// others.
+func TestALostLeaseIsNoAttempt(t *testing.T) {
+	cfg := durableConfig(t)
+	id, term := "", int64(0)
+	lose := func(h *harness) { term = h.c.term.Revision(); h.crash() }
+	id = crashes(t, cfg, 0, fresh, (*harness).crash)
+	for range jobs.MaxAttempts + 1 {
+		crashes(t, cfg, 0, same(id), lose)
+		cfg.Election.outlived = append(cfg.Election.outlived, term)
+	}
+	for range jobs.MaxAttempts - 1 {
+		crashes(t, cfg, 0, same(id), (*harness).crash)
+	}
+	wantCrashed(t, newHarness(t, cfg, scripted(steps(1))).end(id))
 }

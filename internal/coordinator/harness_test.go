@@ -3,9 +3,15 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +21,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -23,8 +30,10 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/dial"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -335,4 +344,185 @@ func wantError(t *testing.T, err error, code codes.Code, why string) {
 	if status.Code(err) != code || reason(err) != why {
 		t.Errorf("got %v %q (%v), want %v %q", status.Code(err), reason(err), err, code, why)
 	}
+}
+
+func recvLabels(h *harness, id string) (*cleavev1.GetLabelsResponse, error) {
+	stream, err := h.jobs.GetLabels(h.t.Context(), &cleavev1.GetLabelsRequest{JobId: id})
+	if err != nil {
+		return nil, err
+	}
+	return stream.Recv()
+}
+
+func durableConfig(t *testing.T) Config {
+	cfg := testConfig()
+	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
+	return cfg
+}
+
+// halfway is a script that does n iterations, says so, and waits until it is stopped.
+func halfway(n int, shown chan<- struct{}) script {
+	return func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		for i := range n {
+			o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(i)})
+		}
+		shown <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+}
+
+// firstEvents waits for the first n events of a job. They are durable then.
+func (h *harness) firstEvents(id string, n int) []*cleavev1.Event {
+	h.t.Helper()
+	ctx, cancel := context.WithCancel(h.t.Context())
+	defer cancel()
+	stream, err := h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var events []*cleavev1.Event
+	for len(events) < n {
+		item, err := stream.Recv()
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if item.GetEvent() != nil {
+			events = append(events, item.GetEvent())
+		}
+	}
+	return events
+}
+
+func limited(s *cleavev1.JobSpec, limit time.Duration) *cleavev1.CreateJobRequest {
+	return &cleavev1.CreateJobRequest{Spec: s, Scheduling: &cleavev1.Scheduling{TimeLimit: durationpb.New(limit)}}
+}
+
+func fresh(h *harness) string { return h.create(spec(h.upload())) }
+
+func same(id string) func(*harness) string { return func(*harness) string { return id } }
+
+func sharedBlobs(t *testing.T) store.Blobs {
+	blobs, err := store.OpenBlobs(t.Context(), "mem://")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { blobs.Close() })
+	return openBlobs{blobs}
+}
+
+// climber is a script of so many iterations that remembers how far it is.
+type climber struct {
+	iterations int
+	held       int           // where it waits until the run ends; 0: nowhere
+	from       chan int      // where it began, or went on
+	offers     chan struct{} // received before each time that it offers its state while it waits
+}
+
+func (c *climber) run(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+	piece := snapshot.Open(ctx, "climb")
+	from := 0
+	if r := piece.State(); r != nil {
+		from = r.Int()
+	}
+	c.from <- from
+	for i := range c.iterations + 1 {
+		if i >= max(1, from) {
+			piece.Keep(0, func(w *snapshot.Writer) { w.Int(i) })
+		}
+		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(i)})
+		for height := i; height == c.held && c.held > 0; i++ {
+			select {
+			case <-c.offers:
+				piece.Keep(0, func(w *snapshot.Writer) { w.Int(i) })
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	}
+	return result(c.iterations, clustering.StopConverged), nil
+}
+
+// snapshotFiles are the snapshots in a coordinator's directory, the oldest first.
+func snapshotFiles(t *testing.T, cfg Config) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(cfg.DataDir, "blobs", "jobs", "*", "snapshots", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// those that are being written
+	files = slices.DeleteFunc(files, func(name string) bool { return !aSnapshot.MatchString(name) })
+	slices.SortFunc(files, records.CompareSnapshots)
+	return files
+}
+
+func snapshotConfig(t *testing.T) Config {
+	t.Helper()
+	cfg := durableConfig(t)
+	cfg.Snapshots = runner.SnapshotConfig{Interval: time.Millisecond, Ratio: 1}
+	cfg.Version = "1"
+	return cfg
+}
+
+// intercept lets a test answer the commits from now on.
+func (h *harness) intercept(answer func(count int64, commit func() error) error) {
+	f := &faultyState{State: h.c.state, answer: answer}
+	h.useState(f)
+}
+
+var errLostAnswer = errors.New("the network is down")
+
+// openBlobs are blobs that stay when a coordinator closes them.
+type openBlobs struct{ store.Blobs }
+
+var aSnapshot = regexp.MustCompile(`/\d+\.\d+\.\w+$`)
+
+// faultyState is a state whose commits a test intercepts.
+type faultyState struct {
+	store.State
+	commits atomic.Int64
+	answer  func(count int64, commit func() error) error
+}
+
+func (f *faultyState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	var revision int64
+	err := f.answer(f.commits.Add(1), func() (err error) {
+		revision, err = f.State.Commit(ctx, txn)
+		return err
+	})
+	return revision, err
+}
+
+// crashes runs the unfinished jobs of a data directory with a script that makes a number of events, and ends the
+// coordinator in the middle of the run.
+func crashes(t *testing.T, cfg Config, events int, job func(*harness) string, end func(*harness)) (id string) {
+	t.Helper()
+	shown := make(chan struct{}, 10)
+	h := newHarness(t, cfg, scripted(halfway(events, shown)))
+	id = job(h)
+	within(t, shown, "the run")
+	h.firstEvents(id, events)
+	end(h)
+	return id
+}
+
+func wantCrashed(t *testing.T, job *cleavev1.Job) {
+	t.Helper()
+	if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != "COORDINATOR_CRASHED" ||
+		!strings.Contains(job.GetError().GetMessage(), fmt.Sprintf("crashed %d times", jobs.MaxAttempts)) {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+// awayBlobs cannot be read for the first few attempts.
+type awayBlobs struct {
+	store.Blobs
+	refuse atomic.Int64
+}
+
+func (b *awayBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if b.refuse.Add(-1) >= 0 {
+		return nil, fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the blob store does not work now")
+	}
+	return b.Blobs.Open(ctx, name, offset, length)
 }

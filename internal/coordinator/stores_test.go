@@ -252,3 +252,127 @@ func TestAFailedStartClosesWhatItWasGiven(t *testing.T) {
 		t.Errorf("closing the listener again gives %v; the state is closed: %v", err, state.closed)
 	}
 }
+
+func TestOpenFailsCleanly(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		words  string
+	}{
+		{"no address", func(cfg *Config) { cfg.Listen = "" }, "address"},
+		{"bad address", func(cfg *Config) { cfg.Listen = "127.0.0.1:99999" }, "listen"},
+		{"no data directory", func(cfg *Config) { cfg.Store = storeEmbedded }, "data directory"},
+		{"data directory is a file", func(cfg *Config) { cfg.Store, cfg.DataDir = storeEmbedded, file },
+			"data directory"},
+		{"unknown store", func(cfg *Config) {
+			cfg.Store = "paper"
+			cfg.DataDir = t.TempDir()
+		}, "paper"},
+		{"unknown blobs", func(cfg *Config) { cfg.Blobs = "pigeon://post" }, "pigeon"},
+		{"no jobs", func(cfg *Config) { cfg.MaxConcurrentJobs = 0 }, "--max-running"},
+		{"lost at once", func(cfg *Config) { cfg.LostAfter = cfg.HeartbeatInterval }, "heartbeat"},
+		{"no time to come back", func(cfg *Config) { cfg.ReconnectWithin = 0 }, "reconnect"},
+		{"stalled at once", func(cfg *Config) { cfg.StalledAfter = cfg.HeartbeatInterval }, "heartbeat"},
+		{"no bytes", func(cfg *Config) { cfg.MaxDatasetBytes = 0 }, "--max-dataset"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := testConfig()
+			cfg.Listen = "127.0.0.1:0"
+			c.change(&cfg)
+			_, err := New(t.Context(), cfg)
+			if err == nil || !strings.Contains(err.Error(), c.words) {
+				t.Errorf("got %v, want something about %q", err, c.words)
+			}
+		})
+	}
+	cfg := testConfig()
+	cfg.Listen = "127.0.0.1:0"
+	c, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A store that is slow at first delays the start of a coordinator; one that refuses it does not.
+func TestASlowStoreDelaysTheStart(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	for _, c := range []struct {
+		err   error
+		calls int
+	}{
+		{fault.New(fault.Unavailable, "STATE_UNAVAILABLE", "the state store does not answer now"), 3},
+		{fault.New(fault.DataLoss, "STATE_DAMAGED", "the state store is damaged"), 1},
+	} {
+		calls := 0
+		err := h.c.retry(t.Context(), "trying again", func() error {
+			if calls++; calls < 3 {
+				return c.err
+			}
+			return nil
+		})
+		if calls != c.calls || (err == nil) != (calls == 3) {
+			t.Errorf("%v: %d calls, then %v", c.err, calls, err)
+		}
+	}
+}
+
+// A cluster that is started on the blobs of another one while the blob store is away ends when it is back.
+func TestBlobsTurnOutToBeAnotherCluster(t *testing.T) {
+	shared := sharedBlobs(t)
+	cfg := testConfig()
+	cfg.Stores = Stores{State: store.NewMemory(), Blobs: shared}
+	newHarness(t, cfg, scripted(steps(1))).close()
+
+	open := store.SharedMemory()
+	cfg.Stores = Stores{State: open(), Blobs: sharedBlobs(t)}
+	newHarness(t, cfg, scripted(steps(1))).close()
+	blobs := &awayBlobs{Blobs: shared}
+	blobs.refuse.Store(2)
+	cfg.Listen, cfg.Stores = "127.0.0.1:0", Stores{State: open(), Blobs: blobs}
+	c, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Serve(t.Context()); !fault.Is(err, records.ForeignBlobs) {
+		t.Errorf("serving ended with %v", err)
+	}
+}
+
+// A blob store whose owner turns out to be unreadable ends the coordinator, which would refuse it at its next start.
+func TestBlobsTurnOutToBeUnusable(t *testing.T) {
+	open := store.SharedMemory()
+	blobs := &awayBlobs{Blobs: sharedBlobs(t)}
+	cfg := testConfig()
+	cfg.Stores = Stores{State: open(), Blobs: blobs}
+	newHarness(t, cfg, scripted(steps(1))).close()
+	if err := blobs.Delete(t.Context(), records.IdentityBlob); err != nil {
+		t.Fatal(err)
+	}
+	if err := blobs.Put(t.Context(), records.IdentityBlob, func(w io.Writer) error {
+		_, err := w.Write([]byte("?"))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	blobs.refuse.Store(2)
+	cfg.Listen, cfg.Stores.State = "127.0.0.1:0", open()
+	c, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := c.Serve(ctx); !fault.Is(err, store.BlobDamaged) {
+		t.Errorf("serving ended with %v", err)
+	}
+}

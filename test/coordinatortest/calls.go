@@ -51,6 +51,16 @@ func (c *Clients) Send(name string, data dataset.Dataset) string {
 	return stored.GetDatasetId()
 }
 
+// PointParts are the messages of an upload of points.
+func PointParts(rows, columns uint32, values ...float64) []*cleavev1.CreateDatasetRequest {
+	return []*cleavev1.CreateDatasetRequest{
+		{Part: &cleavev1.CreateDatasetRequest_Header{Header: &cleavev1.DatasetHeader{
+			Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: rows, Columns: columns}},
+		}}},
+		{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: values}}},
+	}
+}
+
 // Spec is a job on a data set.
 func Spec(dataset string) *cleavev1.JobSpec {
 	return &cleavev1.JobSpec{
@@ -139,6 +149,14 @@ func (c *Clients) End(id string) *cleavev1.Job {
 		c.T.Fatalf("the watch ended without the end of the job: %v", events)
 	}
 	return c.Job(id)
+}
+
+// WantSuccess waits until a job has ended and checks that it succeeded.
+func (c *Clients) WantSuccess(id string) {
+	c.T.Helper()
+	if job := c.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		c.T.Errorf("the job is %v", job)
+	}
 }
 
 // Labels returns the labels of a job.

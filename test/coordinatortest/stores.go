@@ -158,3 +158,16 @@ func SharedBlobs(t *testing.T) store.Blobs {
 	t.Cleanup(func() { blobs.Close() })
 	return openBlobs{blobs}
 }
+
+// PutHook are blobs that call a function once a blob is stored.
+type PutHook struct {
+	store.Blobs
+	Stored func(name string)
+}
+
+// Put implements store.Blobs.
+func (p *PutHook) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	err := p.Blobs.Put(ctx, name, write)
+	p.Stored(name)
+	return err
+}

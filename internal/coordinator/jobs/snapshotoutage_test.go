@@ -1,4 +1,4 @@
-package coordinator
+package jobs_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // awaySnapshots are blobs of which snapshots cannot be read at first, nor written ever.
@@ -43,8 +44,8 @@ func TestAJobWaitsForItsSnapshots(t *testing.T) {
 	}
 	cfg.Stores.Blobs = &awaySnapshots{Blobs: blobs, refuse: 3}
 	again := &climber{iterations: 9, from: make(chan int, 1)}
-	h := newHarness(t, cfg, scripted(again.run))
-	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+	h := coordinatortest.StartScripted(t, cfg, again.run)
+	if job := h.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("the job is %v", job)
 	}
 	if from := <-again.from; from == 0 {

@@ -1,12 +1,14 @@
-package coordinator
+package jobs_test
 
 import (
 	"sync/atomic"
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // tightBlobs are on a disk that is nearly full.
@@ -29,17 +31,17 @@ func TestSnapshotsDoNotFillTheDisk(t *testing.T) {
 		kept bool
 	}{{"room", 3 * store.ReservedSpace, true}, {"a byte too few", 2*store.ReservedSpace + 1, false}} {
 		t.Run(c.name, func(t *testing.T) {
-			blobs, err := store.OpenBlobs(t.Context(), blobsInMemory)
+			blobs, err := store.OpenBlobs(t.Context(), "mem://")
 			if err != nil {
 				t.Fatal(err)
 			}
 			cfg := snapshotConfig(t)
 			tight := &tightBlobs{Blobs: blobs, free: c.free}
-			cfg.Stores = Stores{State: store.NewMemory(), Blobs: tight}
+			cfg.Stores = coordinator.Stores{State: store.NewMemory(), Blobs: tight}
 			climb := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
-			h := newHarness(t, cfg, scripted(climb.run))
-			id := h.create(spec(h.upload()))
-			h.firstEvents(id, 4)
+			h := coordinatortest.StartScripted(t, cfg, climb.run)
+			id := h.Create(coordinatortest.Spec(h.Upload()))
+			h.FirstEvents(id, 4)
 			// the one before has been stored then, or not
 			for before := tight.asked.Load(); tight.asked.Load() < before+3; {
 				climb.offers <- struct{}{}
@@ -48,11 +50,11 @@ func TestSnapshotsDoNotFillTheDisk(t *testing.T) {
 			if err != nil || len(names) > 0 != c.kept {
 				t.Errorf("snapshots are %v, %v", names, err)
 			}
-			_, err = h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
+			_, err = h.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
 			if err != nil {
 				t.Error(err)
 			}
-			h.end(id)
+			h.End(id)
 		})
 	}
 }

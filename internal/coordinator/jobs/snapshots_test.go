@@ -1,4 +1,4 @@
-package coordinator
+package jobs_test
 
 import (
 	"context"
@@ -16,11 +16,13 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // climber is a script of so many iterations that remembers how far it is.
@@ -42,7 +44,7 @@ func (c *climber) run(ctx context.Context, o clustering.Observer) (*clustering.R
 		if i >= max(1, from) {
 			piece.Keep(0, func(w *snapshot.Writer) { w.Int(i) })
 		}
-		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(i)})
+		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: coordinatortest.Entry(i)})
 		for height := i; height == c.held && c.held > 0; i++ {
 			select {
 			case <-c.offers:
@@ -52,13 +54,13 @@ func (c *climber) run(ctx context.Context, o clustering.Observer) (*clustering.R
 			}
 		}
 	}
-	return result(c.iterations, clustering.StopConverged), nil
+	return coordinatortest.Result(c.iterations, clustering.StopConverged), nil
 }
 
 var aSnapshot = regexp.MustCompile(`/\d+\.\d+\.\w+$`)
 
 // snapshotFiles are the snapshots in a coordinator's directory, the oldest first.
-func snapshotFiles(t *testing.T, cfg Config) []string {
+func snapshotFiles(t *testing.T, cfg coordinator.Config) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(cfg.DataDir, "blobs", "jobs", "*", "snapshots", "*"))
 	if err != nil {
@@ -70,21 +72,21 @@ func snapshotFiles(t *testing.T, cfg Config) []string {
 	return files
 }
 
-func snapshotConfig(t *testing.T) Config {
+func snapshotConfig(t *testing.T) coordinator.Config {
 	t.Helper()
-	cfg := durableConfig(t)
+	cfg := coordinatortest.DurableConfig(t)
 	cfg.Snapshots = runner.SnapshotConfig{Interval: time.Millisecond, Ratio: 1}
 	cfg.Version = "1"
 	return cfg
 }
 
 // interruptedJob is a job whose coordinator crashed once it had two snapshots.
-func interruptedJob(t *testing.T, cfg Config) (id string) {
+func interruptedJob(t *testing.T, cfg coordinator.Config) (id string) {
 	t.Helper()
 	c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
-	h := newHarness(t, cfg, scripted(c.run))
-	id = h.create(spec(h.upload()))
-	h.firstEvents(id, 4)
+	h := coordinatortest.StartScripted(t, cfg, c.run)
+	id = h.Create(coordinatortest.Spec(h.Upload()))
+	h.FirstEvents(id, 4)
 	for deadline := time.Now().Add(20 * time.Second); len(snapshotFiles(t, cfg)) < runner.Generations; {
 		select {
 		case c.offers <- struct{}{}:
@@ -92,7 +94,7 @@ func interruptedJob(t *testing.T, cfg Config) (id string) {
 			t.Fatalf("there are only %v", snapshotFiles(t, cfg))
 		}
 	}
-	h.crash()
+	h.Crash()
 	return id
 }
 
@@ -109,35 +111,36 @@ func TestJobsGoOnFromTheirSnapshots(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		change func(t *testing.T, cfg *Config, files []string)
+		change func(t *testing.T, cfg *coordinator.Config, files []string)
 		again  bool // it starts over
 	}{
-		{"in order", func(*testing.T, *Config, []string) {}, false},
-		{"the newest is damaged", func(t *testing.T, _ *Config, files []string) {
+		{"in order", func(*testing.T, *coordinator.Config, []string) {}, false},
+		{"the newest is damaged", func(t *testing.T, _ *coordinator.Config, files []string) {
 			damage(t, files[len(files)-1])
 		}, false},
-		{"all are damaged", func(t *testing.T, _ *Config, files []string) {
+		{"all are damaged", func(t *testing.T, _ *coordinator.Config, files []string) {
 			for _, file := range files {
 				damage(t, file)
 			}
 		}, true},
-		{"they are of another version", func(_ *testing.T, cfg *Config, _ []string) { cfg.Version = "2" }, false},
-		{"there are to be none", func(_ *testing.T, cfg *Config, _ []string) { cfg.Snapshots.Interval = 0 }, true},
+		{"they are of another version", func(_ *testing.T, cfg *coordinator.Config, _ []string) { cfg.Version = "2" }, false},
+		{"there are to be none", func(_ *testing.T, cfg *coordinator.Config, _ []string) { cfg.Snapshots.Interval = 0 },
+			true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := snapshotConfig(t)
 			id := interruptedJob(t, cfg)
 			c.change(t, &cfg, snapshotFiles(t, cfg))
 			again := &climber{iterations: 9, from: make(chan int, 1)}
-			h := newHarness(t, cfg, scripted(again.run))
-			if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
+			h := coordinatortest.StartScripted(t, cfg, again.run)
+			if job := h.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
 				job.GetLastSequence() != 11 {
 				t.Errorf("the job is %v", job)
 			}
 			if from := <-again.from; (from == 0) != c.again {
 				t.Errorf("it went on from %d", from)
 			}
-			h.close()
+			h.Close()
 			if left := snapshotFiles(t, cfg); len(left) > 0 {
 				t.Errorf("%v are left of a job that has ended", left)
 			}
@@ -151,15 +154,13 @@ func TestTheLastAttemptStartsOver(t *testing.T) {
 	id := interruptedJob(t, cfg)
 	for range jobs.MaxAttempts - 1 {
 		c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
-		h := newHarness(t, cfg, scripted(c.run))
+		h := coordinatortest.StartScripted(t, cfg, c.run)
 		<-c.from
-		h.crash()
+		h.Crash()
 	}
 	again := &climber{iterations: 9, from: make(chan int, 1)}
-	h := newHarness(t, cfg, scripted(again.run))
-	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
-		t.Errorf("the job is %v", job)
-	}
+	h := coordinatortest.StartScripted(t, cfg, again.run)
+	h.WantSuccess(id)
 	if from := <-again.from; from != 0 {
 		t.Errorf("it went on from %d", from)
 	}
@@ -177,40 +178,39 @@ func TestProgressWithoutEventsCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg.Stores.Blobs = &putHook{blobs, func(name string) {
+		cfg.Stores.Blobs = &coordinatortest.PutHook{Blobs: blobs, Stored: func(name string) {
 			if strings.Contains(name, "/snapshots/") {
 				tell(stored)
 			}
 		}}
-		h := newHarness(t, cfg, scripted(func(ctx context.Context, _ clustering.Observer) (*clustering.Result, error) {
-			depth := 0
-			piece := snapshot.Open(ctx, "0")
-			for piece.Result() != nil { // by an earlier attempt
-				depth++
-				piece = snapshot.Open(ctx, fmt.Sprint(depth))
-			}
-			began <- depth
-			if attempt == runs-1 {
-				return result(0, clustering.StopConverged), nil
-			}
-			piece.Finish(0, func(w *snapshot.Writer) { w.Int(depth) })
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}))
+		h := coordinatortest.StartScripted(t, cfg,
+			func(ctx context.Context, _ clustering.Observer) (*clustering.Result, error) {
+				depth := 0
+				piece := snapshot.Open(ctx, "0")
+				for piece.Result() != nil { // by an earlier attempt
+					depth++
+					piece = snapshot.Open(ctx, fmt.Sprint(depth))
+				}
+				began <- depth
+				if attempt == runs-1 {
+					return coordinatortest.Result(0, clustering.StopConverged), nil
+				}
+				piece.Finish(0, func(w *snapshot.Writer) { w.Int(depth) })
+				<-ctx.Done()
+				return nil, ctx.Err()
+			})
 		if attempt == 0 {
-			id = h.create(spec(h.upload()))
+			id = h.Create(coordinatortest.Spec(h.Upload()))
 		}
-		if depth := within(t, began, "the run"); depth != attempt {
+		if depth := coordinatortest.Within(t, began, "the run"); depth != attempt {
 			t.Errorf("attempt %d began at %d", attempt, depth)
 		}
 		if attempt == runs-1 {
-			if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
-				t.Errorf("the job is %v", job)
-			}
+			h.WantSuccess(id)
 			continue
 		}
-		within(t, stored, "a snapshot")
-		h.crash()
+		coordinatortest.Within(t, stored, "a snapshot")
+		h.Crash()
 	}
 }
 
@@ -219,13 +219,13 @@ func TestShutdownStoresASnapshot(t *testing.T) {
 	cfg := snapshotConfig(t)
 	cfg.Snapshots.Interval = time.Hour
 	c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
-	before := newHarness(t, cfg, scripted(c.run))
-	id := before.create(spec(before.upload()))
-	before.firstEvents(id, 4)
-	before.close()
+	before := coordinatortest.StartScripted(t, cfg, c.run)
+	id := before.Create(coordinatortest.Spec(before.Upload()))
+	before.FirstEvents(id, 4)
+	before.Close()
 	again := &climber{iterations: 9, from: make(chan int, 1)}
-	h := newHarness(t, cfg, scripted(again.run))
-	h.end(id)
+	h := coordinatortest.StartScripted(t, cfg, again.run)
+	h.End(id)
 	if from := <-again.from; from == 0 {
 		t.Error("it started over")
 	}
@@ -264,11 +264,11 @@ func TestUpgradeDuringAJob(t *testing.T) {
 		cfg.Snapshots.Interval = time.Hour // stored when the coordinator shuts down
 		cfg.Version = "1"
 		c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
-		before := newHarness(t, cfg, scripted(c.run))
-		before.useState(classState{before.c.state, class})
-		id := before.create(spec(before.upload()))
-		before.firstEvents(id, 4)
-		before.close()
+		before := coordinatortest.StartScripted(t, cfg, c.run)
+		before.State.Behave(classState{before.State.Behavior(), class})
+		id := before.Create(coordinatortest.Spec(before.Upload()))
+		before.FirstEvents(id, 4)
+		before.Close()
 		cfg.Version = "2"
 		again := &climber{iterations: 9, from: make(chan int, 1)}
 		run := again.run
@@ -278,12 +278,12 @@ func TestUpgradeDuringAJob(t *testing.T) {
 				return again.run(ctx, o)
 			}
 		}
-		h := newHarness(t, cfg, scripted(run))
-		if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		h := coordinatortest.StartScripted(t, cfg, run)
+		if job := h.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			t.Errorf("%s: %v", class, job)
 		}
 		from, revoked := <-again.from, 0
-		events, _ := h.watch(id, 0)
+		events, _ := h.Watch(id, 0)
 		for _, event := range events {
 			if r := event.GetRevoked(); r != nil {
 				revoked++
@@ -296,6 +296,6 @@ func TestUpgradeDuringAJob(t *testing.T) {
 		if startsOver := class != clustering.NumericClass(); (from == 0) != startsOver || (revoked > 0) != startsOver {
 			t.Errorf("class %s: the job continues from iteration %d, and %d events revoke others", class, from, revoked)
 		}
-		h.close()
+		h.Close()
 	}
 }
