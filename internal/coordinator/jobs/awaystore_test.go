@@ -2,7 +2,6 @@ package jobs_test
 
 import (
 	"context"
-	"io"
 	"math"
 	"runtime"
 	"strings"
@@ -22,25 +21,13 @@ import (
 	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
-// awayBlobs cannot be read for the first few attempts.
-type awayBlobs struct {
-	store.Blobs
-	refuse atomic.Int64
-}
-
-func (b *awayBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
-	if b.refuse.Add(-1) >= 0 {
-		return nil, fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the blob store does not work now")
-	}
-	return b.Blobs.Open(ctx, name, offset, length)
-}
-
 // afterCrash returns a coordinator that takes over a job from one that crashed, while the blob store refuses some
 // reads.
-func afterCrash(t *testing.T, refused int64) (after *coordinatortest.Harness, blobs *awayBlobs, id string) {
+func afterCrash(t *testing.T, refused int64) (after *coordinatortest.Harness, blobs *coordinatortest.AwayBlobs,
+	id string) {
 	t.Helper()
 	open := store.SharedMemory()
-	blobs = &awayBlobs{Blobs: coordinatortest.SharedBlobs(t)}
+	blobs = &coordinatortest.AwayBlobs{Blobs: coordinatortest.SharedBlobs(t)}
 	cfg := coordinatortest.Config()
 	cfg.Stores = coordinator.Stores{State: open(), Blobs: blobs}
 	g := coordinatortest.NewBarrier()
@@ -49,7 +36,7 @@ func afterCrash(t *testing.T, refused int64) (after *coordinatortest.Harness, bl
 	before.FirstEvents(id, 1)
 	before.Crash()
 
-	blobs.refuse.Store(refused)
+	blobs.Refuse.Store(refused)
 	cfg.Stores.State = open()
 	close(g.Open)
 	return coordinatortest.StartScripted(t, cfg, g.Run), blobs, id
@@ -78,7 +65,7 @@ func TestWatchersKnowThatAJobWaitsForTheBlobStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blobs.refuse.Store(0)
+	blobs.Refuse.Store(0)
 	if job := after.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetStatusMessage() != "" {
 		t.Errorf("the job is %v", job)
 	}
@@ -87,12 +74,12 @@ func TestWatchersKnowThatAJobWaitsForTheBlobStore(t *testing.T) {
 // The state of a job is known while the blob store, which has its spec, is away.
 func TestAJobIsFoundWhileTheBlobStoreIsAway(t *testing.T) {
 	cfg := coordinatortest.Config()
-	blobs := &awayBlobs{Blobs: coordinatortest.SharedBlobs(t)}
+	blobs := &coordinatortest.AwayBlobs{Blobs: coordinatortest.SharedBlobs(t)}
 	cfg.Stores.Blobs = blobs
 	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
 	id := h.Create(coordinatortest.Spec(h.Upload()))
 	h.End(id)
-	blobs.refuse.Store(math.MaxInt64)
+	blobs.Refuse.Store(math.MaxInt64)
 	_, err := h.Jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})
 	coordinatortest.WantError(t, err, codes.Unavailable, "BLOBS_UNAVAILABLE")
 	got, err := h.Jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id, WithoutSpec: true})
@@ -131,9 +118,7 @@ func TestAJobThatWasCommittedRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if job := h.End(created.GetJob().GetJobId()); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
-		t.Errorf("the job is %v", job)
-	}
+	h.WantSuccess(created.GetJob().GetJobId())
 }
 
 // A coordinator that is no longer the leader does not know whether its last transaction was committed, and takes
@@ -157,9 +142,7 @@ func TestALostAnswerDeletesNoSpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if job := after.End(created.GetJob().GetJobId()); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
-		t.Errorf("the job is %v", job)
-	}
+	after.WantSuccess(created.GetJob().GetJobId())
 }
 
 // A data set whose record was committed keeps its bytes.
@@ -177,9 +160,7 @@ func TestALostAnswerDeletesNoData(t *testing.T) {
 	if !fault.Is(wire.Fault(err), store.DiskFull) {
 		t.Errorf("the upload gives %v", err)
 	}
-	if job := h.End(h.Create(coordinatortest.Spec(h.Upload()))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
-		t.Errorf("the job is %v", job)
-	}
+	h.WantSuccess(h.Create(coordinatortest.Spec(h.Upload())))
 }
 
 // mutedState commits the first transaction without an answer, and does not answer reads for a while after that.

@@ -296,7 +296,7 @@ func TestJobsRunInTurn(t *testing.T) {
 	if job := h.End(second); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
 		t.Errorf("a canceled job in the queue is %v", job)
 	}
-	_, err := recvLabels(h, second)
+	_, err := h.FirstLabels(second)
 	coordinatortest.WantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_LABELS")
 
 	if len(g.Entered) != 0 {
@@ -306,14 +306,6 @@ func TestJobsRunInTurn(t *testing.T) {
 	for _, id := range []string{first, third} {
 		h.WantSuccess(id)
 	}
-}
-
-func recvLabels(h *coordinatortest.Harness, id string) (*cleavev1.GetLabelsResponse, error) {
-	stream, err := h.Jobs.GetLabels(h.T.Context(), &cleavev1.GetLabelsRequest{JobId: id})
-	if err != nil {
-		return nil, err
-	}
-	return stream.Recv()
 }
 
 func TestFailures(t *testing.T) {

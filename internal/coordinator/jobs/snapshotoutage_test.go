@@ -36,19 +36,19 @@ func (s *awaySnapshots) Put(ctx context.Context, name string, write func(io.Writ
 
 // A job whose snapshots cannot be read now waits for them, and does not start over.
 func TestAJobWaitsForItsSnapshots(t *testing.T) {
-	cfg := snapshotConfig(t)
+	cfg := coordinatortest.SnapshotConfig(t)
 	id := interruptedJob(t, cfg)
 	blobs, err := store.OpenBlobs(t.Context(), filepath.Join(cfg.DataDir, "blobs"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg.Stores.Blobs = &awaySnapshots{Blobs: blobs, refuse: 3}
-	again := &climber{iterations: 9, from: make(chan int, 1)}
-	h := coordinatortest.StartScripted(t, cfg, again.run)
+	again := &coordinatortest.Climber{Iterations: 9, From: make(chan int, 1)}
+	h := coordinatortest.StartScripted(t, cfg, again.Run)
 	if job := h.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("the job is %v", job)
 	}
-	if from := <-again.from; from == 0 {
+	if from := <-again.From; from == 0 {
 		t.Error("it started over")
 	}
 }

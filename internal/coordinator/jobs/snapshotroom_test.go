@@ -35,16 +35,16 @@ func TestSnapshotsDoNotFillTheDisk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := snapshotConfig(t)
+			cfg := coordinatortest.SnapshotConfig(t)
 			tight := &tightBlobs{Blobs: blobs, free: c.free}
 			cfg.Stores = coordinator.Stores{State: store.NewMemory(), Blobs: tight}
-			climb := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
-			h := coordinatortest.StartScripted(t, cfg, climb.run)
+			climb := &coordinatortest.Climber{Iterations: 9, Held: 3, From: make(chan int, 1), Offers: make(chan struct{})}
+			h := coordinatortest.StartScripted(t, cfg, climb.Run)
 			id := h.Create(coordinatortest.Spec(h.Upload()))
 			h.FirstEvents(id, 4)
 			// the one before has been stored then, or not
 			for before := tight.asked.Load(); tight.asked.Load() < before+3; {
-				climb.offers <- struct{}{}
+				climb.Offers <- struct{}{}
 			}
 			names, err := blobs.List(t.Context(), records.SnapshotPrefix(id))
 			if err != nil || len(names) > 0 != c.kept {

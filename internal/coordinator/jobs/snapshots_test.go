@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,73 +24,18 @@ import (
 	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
-// climber is a script of so many iterations that remembers how far it is.
-type climber struct {
-	iterations int
-	held       int           // where it waits until the run ends; 0: nowhere
-	from       chan int      // where it began, or went on
-	offers     chan struct{} // received before each time that it offers its state while it waits
-}
-
-func (c *climber) run(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-	piece := snapshot.Open(ctx, "climb")
-	from := 0
-	if r := piece.State(); r != nil {
-		from = r.Int()
-	}
-	c.from <- from
-	for i := range c.iterations + 1 {
-		if i >= max(1, from) {
-			piece.Keep(0, func(w *snapshot.Writer) { w.Int(i) })
-		}
-		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: coordinatortest.Entry(i)})
-		for height := i; height == c.held && c.held > 0; i++ {
-			select {
-			case <-c.offers:
-				piece.Keep(0, func(w *snapshot.Writer) { w.Int(i) })
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		}
-	}
-	return coordinatortest.Result(c.iterations, clustering.StopConverged), nil
-}
-
-var aSnapshot = regexp.MustCompile(`/\d+\.\d+\.\w+$`)
-
-// snapshotFiles are the snapshots in a coordinator's directory, the oldest first.
-func snapshotFiles(t *testing.T, cfg coordinator.Config) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(cfg.DataDir, "blobs", "jobs", "*", "snapshots", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// those that are being written
-	files = slices.DeleteFunc(files, func(name string) bool { return !aSnapshot.MatchString(name) })
-	slices.SortFunc(files, records.CompareSnapshots)
-	return files
-}
-
-func snapshotConfig(t *testing.T) coordinator.Config {
-	t.Helper()
-	cfg := coordinatortest.DurableConfig(t)
-	cfg.Snapshots = runner.SnapshotConfig{Interval: time.Millisecond, Ratio: 1}
-	cfg.Version = "1"
-	return cfg
-}
-
 // interruptedJob is a job whose coordinator crashed once it had two snapshots.
 func interruptedJob(t *testing.T, cfg coordinator.Config) (id string) {
 	t.Helper()
-	c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
-	h := coordinatortest.StartScripted(t, cfg, c.run)
+	c := &coordinatortest.Climber{Iterations: 9, Held: 3, From: make(chan int, 1), Offers: make(chan struct{})}
+	h := coordinatortest.StartScripted(t, cfg, c.Run)
 	id = h.Create(coordinatortest.Spec(h.Upload()))
 	h.FirstEvents(id, 4)
-	for deadline := time.Now().Add(20 * time.Second); len(snapshotFiles(t, cfg)) < runner.Generations; {
+	for deadline := time.Now().Add(20 * time.Second); len(coordinatortest.SnapshotFiles(t, cfg)) < runner.Generations; {
 		select {
-		case c.offers <- struct{}{}:
+		case c.Offers <- struct{}{}:
 		case <-time.After(time.Until(deadline)):
-			t.Fatalf("there are only %v", snapshotFiles(t, cfg))
+			t.Fatalf("there are only %v", coordinatortest.SnapshotFiles(t, cfg))
 		}
 	}
 	h.Crash()
@@ -128,20 +72,20 @@ func TestJobsGoOnFromTheirSnapshots(t *testing.T) {
 			true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := snapshotConfig(t)
+			cfg := coordinatortest.SnapshotConfig(t)
 			id := interruptedJob(t, cfg)
-			c.change(t, &cfg, snapshotFiles(t, cfg))
-			again := &climber{iterations: 9, from: make(chan int, 1)}
-			h := coordinatortest.StartScripted(t, cfg, again.run)
+			c.change(t, &cfg, coordinatortest.SnapshotFiles(t, cfg))
+			again := &coordinatortest.Climber{Iterations: 9, From: make(chan int, 1)}
+			h := coordinatortest.StartScripted(t, cfg, again.Run)
 			if job := h.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
 				job.GetLastSequence() != 11 {
 				t.Errorf("the job is %v", job)
 			}
-			if from := <-again.from; (from == 0) != c.again {
+			if from := <-again.From; (from == 0) != c.again {
 				t.Errorf("it went on from %d", from)
 			}
 			h.Close()
-			if left := snapshotFiles(t, cfg); len(left) > 0 {
+			if left := coordinatortest.SnapshotFiles(t, cfg); len(left) > 0 {
 				t.Errorf("%v are left of a job that has ended", left)
 			}
 		})
@@ -150,25 +94,25 @@ func TestJobsGoOnFromTheirSnapshots(t *testing.T) {
 
 // A job whose snapshot ends the coordinator gets a last attempt without.
 func TestTheLastAttemptStartsOver(t *testing.T) {
-	cfg := snapshotConfig(t)
+	cfg := coordinatortest.SnapshotConfig(t)
 	id := interruptedJob(t, cfg)
 	for range jobs.MaxAttempts - 1 {
-		c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
-		h := coordinatortest.StartScripted(t, cfg, c.run)
-		<-c.from
+		c := &coordinatortest.Climber{Iterations: 9, Held: 3, From: make(chan int, 1), Offers: make(chan struct{})}
+		h := coordinatortest.StartScripted(t, cfg, c.Run)
+		<-c.From
 		h.Crash()
 	}
-	again := &climber{iterations: 9, from: make(chan int, 1)}
-	h := coordinatortest.StartScripted(t, cfg, again.run)
+	again := &coordinatortest.Climber{Iterations: 9, From: make(chan int, 1)}
+	h := coordinatortest.StartScripted(t, cfg, again.Run)
 	h.WantSuccess(id)
-	if from := <-again.from; from != 0 {
+	if from := <-again.From; from != 0 {
 		t.Errorf("it went on from %d", from)
 	}
 }
 
 // A job that gets on may be interrupted as often as it likes, even if nobody hears of it.
 func TestProgressWithoutEventsCounts(t *testing.T) {
-	cfg := snapshotConfig(t)
+	cfg := coordinatortest.SnapshotConfig(t)
 	const runs = jobs.MaxAttempts + 2
 	var id string
 	for attempt := range runs {
@@ -216,17 +160,17 @@ func TestProgressWithoutEventsCounts(t *testing.T) {
 
 // A coordinator that shuts down leaves a snapshot of the last states.
 func TestShutdownStoresASnapshot(t *testing.T) {
-	cfg := snapshotConfig(t)
+	cfg := coordinatortest.SnapshotConfig(t)
 	cfg.Snapshots.Interval = time.Hour
-	c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
-	before := coordinatortest.StartScripted(t, cfg, c.run)
+	c := &coordinatortest.Climber{Iterations: 9, Held: 3, From: make(chan int, 1), Offers: make(chan struct{})}
+	before := coordinatortest.StartScripted(t, cfg, c.Run)
 	id := before.Create(coordinatortest.Spec(before.Upload()))
 	before.FirstEvents(id, 4)
 	before.Close()
-	again := &climber{iterations: 9, from: make(chan int, 1)}
-	h := coordinatortest.StartScripted(t, cfg, again.run)
+	again := &coordinatortest.Climber{Iterations: 9, From: make(chan int, 1)}
+	h := coordinatortest.StartScripted(t, cfg, again.Run)
 	h.End(id)
-	if from := <-again.from; from == 0 {
+	if from := <-again.From; from == 0 {
 		t.Error("it started over")
 	}
 }
@@ -260,29 +204,29 @@ func (s classState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 func TestUpgradeDuringAJob(t *testing.T) {
 	elsewhere := strings.TrimSuffix(clustering.NumericClass(), runtime.GOARCH) + "other"
 	for _, class := range []string{clustering.NumericClass(), "other", elsewhere} {
-		cfg := snapshotConfig(t)
+		cfg := coordinatortest.SnapshotConfig(t)
 		cfg.Snapshots.Interval = time.Hour // stored when the coordinator shuts down
 		cfg.Version = "1"
-		c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
-		before := coordinatortest.StartScripted(t, cfg, c.run)
+		c := &coordinatortest.Climber{Iterations: 9, Held: 3, From: make(chan int, 1), Offers: make(chan struct{})}
+		before := coordinatortest.StartScripted(t, cfg, c.Run)
 		before.State.Behave(classState{before.State.Behavior(), class})
 		id := before.Create(coordinatortest.Spec(before.Upload()))
 		before.FirstEvents(id, 4)
 		before.Close()
 		cfg.Version = "2"
-		again := &climber{iterations: 9, from: make(chan int, 1)}
-		run := again.run
+		again := &coordinatortest.Climber{Iterations: 9, From: make(chan int, 1)}
+		run := again.Run
 		if class != clustering.NumericClass() {
 			run = func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 				o.Observe(clustering.IterationDone{HistoryEntry: clustering.HistoryEntry{Objective: 77}})
-				return again.run(ctx, o)
+				return again.Run(ctx, o)
 			}
 		}
 		h := coordinatortest.StartScripted(t, cfg, run)
 		if job := h.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			t.Errorf("%s: %v", class, job)
 		}
-		from, revoked := <-again.from, 0
+		from, revoked := <-again.From, 0
 		events, _ := h.Watch(id, 0)
 		for _, event := range events {
 			if r := event.GetRevoked(); r != nil {

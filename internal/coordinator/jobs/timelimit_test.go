@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -15,10 +14,6 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/test/coordinatortest"
 )
-
-func limited(s *cleavev1.JobSpec, limit time.Duration) *cleavev1.CreateJobRequest {
-	return &cleavev1.CreateJobRequest{Spec: s, Scheduling: &cleavev1.Scheduling{TimeLimit: durationpb.New(limit)}}
-}
 
 func wantTimeLimit(t *testing.T, job *cleavev1.Job, message string) {
 	t.Helper()
@@ -31,7 +26,7 @@ func wantTimeLimit(t *testing.T, job *cleavev1.Job, message string) {
 // A job that runs when its time is up keeps the labels so far.
 func TestTimeLimitKeepsLabels(t *testing.T) {
 	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.NewBarrier().Run)
-	id := h.Submit(limited(coordinatortest.Spec(h.Upload()), 50*time.Millisecond))
+	id := h.Submit(coordinatortest.Limited(coordinatortest.Spec(h.Upload()), 50*time.Millisecond))
 	job := h.End(id)
 	wantTimeLimit(t, job, "ended by its time limit; labels are from the last completed step")
 	if labels := h.Labels(id); len(labels) != 4 || job.GetTimeLimit().AsDuration() != 50*time.Millisecond {
@@ -50,8 +45,8 @@ func TestTimeLimitCountsFromTheTurn(t *testing.T) {
 	}
 	h := coordinatortest.Start(t, cfg)
 	data := h.Upload()
-	first := h.Submit(limited(coordinatortest.Spec(data), time.Hour))
-	second := h.Submit(limited(coordinatortest.Spec(data), 50*time.Millisecond))
+	first := h.Submit(coordinatortest.Limited(coordinatortest.Spec(data), time.Hour))
+	second := h.Submit(coordinatortest.Limited(coordinatortest.Spec(data), 50*time.Millisecond))
 	firstProgress(h, second)
 	if job := h.Job(second); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING {
 		t.Errorf("the job that waits is %v", job)
@@ -85,10 +80,7 @@ func TestTimeLimitOfARunThatIsDone(t *testing.T) {
 			<-ctx.Done()
 			return coordinatortest.Steps(2)(ctx, o)
 		})
-	if job := h.End(h.Submit(limited(coordinatortest.Spec(h.Upload()), 20*time.Millisecond))); job.GetState() !=
-		cleavev1.JobState_JOB_STATE_SUCCEEDED {
-		t.Errorf("the job is %v", job)
-	}
+	h.WantSuccess(h.Submit(coordinatortest.Limited(coordinatortest.Spec(h.Upload()), 20*time.Millisecond)))
 }
 
 // A run that is done when its time is up has succeeded, too, if it is still being compared with the default algorithm.
@@ -110,7 +102,7 @@ func TestTimeLimitDuringTheComparison(t *testing.T) {
 	}
 	s := coordinatortest.Spec(h.Send("line", points))
 	s.Supervision = &cleavev1.Supervision{Seeds: coordinatortest.Seeds(seeds...)}
-	job := h.End(h.Submit(limited(s, 20*time.Millisecond)))
+	job := h.End(h.Submit(coordinatortest.Limited(s, 20*time.Millisecond)))
 	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
 		job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
 		t.Errorf("the job is %v", job)
@@ -124,7 +116,7 @@ func TestTimeLimitsThatAreRefused(t *testing.T) {
 	data := h.Upload()
 	for limit, why := range map[time.Duration]string{0: "INVALID_TIME_LIMIT", -1: "INVALID_TIME_LIMIT",
 		time.Hour: "TIME_LIMIT_TOO_LONG"} {
-		_, err := h.Jobs.CreateJob(t.Context(), limited(coordinatortest.Spec(data), limit))
+		_, err := h.Jobs.CreateJob(t.Context(), coordinatortest.Limited(coordinatortest.Spec(data), limit))
 		coordinatortest.WantError(t, err, codes.InvalidArgument, why)
 	}
 	// without a default, the longest
