@@ -254,7 +254,7 @@ func TestListJobsReadsConcurrently(t *testing.T) {
 		want = append([]string{id}, want...)
 		h.End(id)
 	}
-	before := h.State
+	before := h.State.Behavior()
 	h.State.Behave(pairedState{before, make(chan struct{})})
 	defer h.State.Behave(before)
 	ctx, cancel := context.WithTimeout(identity.NewContext(t.Context(),

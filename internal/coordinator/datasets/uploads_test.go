@@ -52,8 +52,8 @@ func TestUploadsShareMemory(t *testing.T) {
 		t.Errorf("an upload that is alone: %v", err)
 	}
 	held := func() int64 { return h.Coordinator.Gauges().UploadReservedBytes }
-	other := h.BeginUpload(7000, 6250) // and not the rest of its values
-	coordinatortest.Await(t, "the arrival of the other upload", func() bool { return held() >= 50_000 })
+	other := h.BeginUpload(7000, 5900) // and not the rest of its values
+	coordinatortest.Await(t, "the arrival of the other upload", func() bool { return held() >= 8*5900 })
 	before := held()
 	if err := upload(3000); err != nil { // 48,000 bytes
 		t.Errorf("an upload beside another one: %v", err)
