@@ -76,7 +76,7 @@ func (h *handover) invalidate() {
 	h.version++
 	h.loaded, h.queue = false, nil
 	for t := range h.built {
-		h.copies[t].step = 0
+		h.copies[t].tile.step = 0
 	}
 }
 
@@ -322,7 +322,7 @@ func (hs *handovers) stop(h *handover) {
 func (hs *handovers) stopUrgent() {
 	for t, c := range hs.tiles {
 		if s := hs.placed.tiles[t].worker; s == nil || s.yieldsLocked() && !s.workingLocked() {
-			hs.stop(hs.to[c.worker])
+			hs.stop(hs.to[c.tile.worker])
 		}
 	}
 }
@@ -358,12 +358,12 @@ func (hs *handovers) drop(t int) {
 	if c == nil {
 		return
 	}
-	h := hs.to[c.worker]
+	h := hs.to[c.tile.worker]
 	delete(hs.tiles, t)
 	delete(h.copies, t)
 	delete(h.built, t)
 	h.to.used -= c.bytes
-	hs.placed.tellToDrop(h.to, []*workerv1.Tile{{Tile: uint32(t), Epoch: c.epoch}})
+	hs.placed.tellToDrop(h.to, []*workerv1.Tile{{Tile: uint32(t), Epoch: c.tile.epoch}})
 	if len(h.copies) == 0 {
 		hs.cancel(h)
 	}
@@ -384,7 +384,7 @@ func (hs *handovers) preferYielded() {
 		return
 	}
 	for t, c := range hs.tiles {
-		if !hs.placed.tiles[t].worker.yieldsLocked() && !hs.to[c.worker].built[t] {
+		if !hs.placed.tiles[t].worker.yieldsLocked() && !hs.to[c.tile.worker].built[t] {
 			hs.drop(t)
 		}
 	}
