@@ -17,7 +17,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/clustering/predict"
@@ -354,8 +353,7 @@ func (a *app) kernelPredictor(ctx context.Context, f *predictFlags, result *clea
 	case f.trainedOn == "":
 		return nil, needPoints(f, "a run of "+result.GetObjectiveName())
 	}
-	function, _ := catalog.FindKernel(wire.EnumWord(kernel.GetFunction()))
-	trained, err := trainedPoints(ctx, f, result, function.Directional)
+	trained, err := trainedPoints(ctx, f, result, wire.KernelComparesDirections(kernel.GetFunction()))
 	if err != nil {
 		return nil, err
 	}
