@@ -117,7 +117,7 @@ type execution struct {
 	lists    atomic.Uint64 // number of lists of tiles sent so far
 
 	operating chan struct{} // semaphore held by the running operation
-	labelState
+	current   labelState    // the labels; the running operation owns them
 
 	// Fleet.mu guards these.
 	placed    placement // who has which tile
@@ -139,7 +139,7 @@ type family interface {
 // answersChanges reports whether updates are answered with changes, and loads with nothing.
 func (e *execution) answersChanges() bool { return e.family.changeBytes() > 0 }
 
-// labelState is the labels of a job. The running operation owns it.
+// labelState is the labels of a job at a step.
 type labelState struct {
 	k, lanes int     // clusters of a labeling, and labelings; 0 until there are operands
 	labels   []int32 // lane after lane; nil before the first load

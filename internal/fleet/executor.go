@@ -140,7 +140,7 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	e.job.fleet.mu.Lock()
 	e.operands = packed
 	e.job.fleet.mu.Unlock()
-	e.job.k, e.job.lanes, e.job.labels = a.K, packed.lanes, nil
+	e.job.current.k, e.job.current.lanes, e.job.current.labels = a.K, packed.lanes, nil
 	e.job.invalidateHandovers()
 	for t := range e.job.placed.tiles {
 		e.job.placed.tiles[t].step = 0
@@ -221,7 +221,7 @@ func (e *Executor) Update(ctx context.Context, moves []labeling.Move) ([]kernel.
 
 // selfAffinities returns zeroed sums for all clusters, and the function that adds answers to them.
 func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
-	sums := make([]kernel.Int128, e.job.k*e.job.lanes)
+	sums := make([]kernel.Int128, e.job.current.k*e.job.current.lanes)
 	return sums, func(tiles []int, answer *reply) error {
 		parts, err := wire.UnpackInt128s(answer.selfAffinity)
 		if err != nil {
@@ -244,7 +244,7 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
 	return e.job.assign(ctx, lanesOf(stats, statsLane),
 		&operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixAssign{
-			MatrixAssign: &workerv1.MatrixAssign{Step: e.job.step, Stats: wire.StatsToProto(stats)},
+			MatrixAssign: &workerv1.MatrixAssign{Step: e.job.current.step, Stats: wire.StatsToProto(stats)},
 		}})})
 }
 
@@ -252,7 +252,7 @@ func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]l
 func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error) {
 	return e.job.farthest(ctx, lanesOf(stats, statsLane),
 		&operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixFarthest{
-			MatrixFarthest: &workerv1.MatrixFarthest{Step: e.job.step, Stats: wire.StatsToProto(stats)},
+			MatrixFarthest: &workerv1.MatrixFarthest{Step: e.job.current.step, Stats: wire.StatsToProto(stats)},
 		}})})
 }
 
@@ -292,7 +292,7 @@ func (e *Executor) gains(ctx context.Context, stats []kernel.ClusterStats, neede
 	}
 	op := &operation{name: "gains", maxBytes: e.job.perRowBytes(wire.LargestBytes * len(stats))}
 	op.request = always(&workerv1.Command{Operation: &workerv1.Command_Gains{
-		Gains: &workerv1.Gains{Step: e.job.step, Stats: wire.StatsToProto(stats), Most: uint32(needed)},
+		Gains: &workerv1.Gains{Step: e.job.current.step, Stats: wire.StatsToProto(stats), Most: uint32(needed)},
 	}})
 	op.merge = func(tiles []int, answer *reply) error {
 		lists, err := wire.UnpackLargest(answer.values, len(stats), e.job.rowsOf(tiles), needed)
@@ -312,7 +312,7 @@ func (e *Executor) gains(ctx context.Context, stats []kernel.ClusterStats, neede
 
 func (e *Executor) fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Fits{
-		Fits: &workerv1.Fits{Step: e.job.step, Stats: wire.StatsToProto(stats)},
+		Fits: &workerv1.Fits{Step: e.job.current.step, Stats: wire.StatsToProto(stats)},
 	}})
 	values, op := e.job.rowLists(2*len(stats), &operation{name: "fits", possible: check.Number, request: ask})
 	return values, e.job.atStep(ctx, op)
@@ -325,16 +325,16 @@ func (e *Executor) blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 		if len(b.Points) > e.job.need.Matrix.Block {
 			return nil, fmt.Errorf("fleet: a block of %d points, planned were %d", len(b.Points), e.job.need.Matrix.Block)
 		}
-		values[at] = make([]float64, len(b.Points)*b.Width(e.job.k))
+		values[at] = make([]float64, len(b.Points)*b.Width(e.job.current.k))
 	}
 	err := e.job.atStep(ctx, &operation{
 		name: "blocks",
 		// with each pair twice
 		maxBytes: func([]int) int {
-			return 8 * len(blocks) * e.job.need.Matrix.Block * (e.job.k + e.job.need.Matrix.Block)
+			return 8 * len(blocks) * e.job.need.Matrix.Block * (e.job.current.k + e.job.need.Matrix.Block)
 		},
 		request: always(&workerv1.Command{Operation: &workerv1.Command_Blocks{
-			Blocks: &workerv1.Blocks{Step: e.job.step, Blocks: wire.BlocksToProto(blocks)},
+			Blocks: &workerv1.Blocks{Step: e.job.current.step, Blocks: wire.BlocksToProto(blocks)},
 		}}),
 		merge: func(tiles []int, answer *reply) error {
 			parts := e.blockParts(blocks, values, tiles)
@@ -356,7 +356,7 @@ func (e *Executor) blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 		},
 	})
 	for at, b := range blocks {
-		b.Mirror(values[at], e.job.k)
+		b.Mirror(values[at], e.job.current.k)
 	}
 	return values, err
 }
@@ -368,8 +368,8 @@ func (e *Executor) blockParts(blocks []kernel.Block, values [][]float64, tiles [
 		for _, rows := range partition.TileRanges(e.job.rows, tiles) {
 			from, to := b.Within(rows)
 			for place := from; place < to; place++ {
-				row := values[at][place*b.Width(e.job.k):][:b.Width(e.job.k)]
-				parts = append(parts, row[:e.job.k], row[e.job.k+place:])
+				row := values[at][place*b.Width(e.job.current.k):][:b.Width(e.job.current.k)]
+				parts = append(parts, row[:e.job.current.k], row[e.job.current.k+place:])
 			}
 		}
 	}

@@ -102,7 +102,7 @@ func (e *execution) startHandoverLocked(t int, to *session, stored bool) {
 
 // followsLabels reports whether workers load the labels before they take over. Those of vectors load them afterward,
 // which takes less time than to apply changes. Only the running operation calls it.
-func (e *execution) followsLabels() bool { return !e.answersChanges() && e.labels != nil }
+func (e *execution) followsLabels() bool { return !e.answersChanges() && e.current.labels != nil }
 
 // continueHandoverLocked starts the goroutine of a handover unless it runs already.
 func (e *execution) continueHandoverLocked(h *handover) {
@@ -214,10 +214,10 @@ func (e *execution) followLabels() {
 		if !h.complete() || h.loaded {
 			continue
 		}
-		labels := slices.Clone(e.labels)
+		labels := slices.Clone(e.current.labels)
 		packed := e.newPayload(func() []byte { return wire.PackInt32s(labels) })
 		h.loaded = true
-		h.queue = []labelChange{{step: e.step, labels: packed}}
+		h.queue = []labelChange{{step: e.current.step, labels: packed}}
 		e.continueHandoverLocked(h)
 	}
 }
@@ -232,7 +232,7 @@ func (e *execution) followMoves(step uint64, moves []labeling.Move) {
 			continue
 		}
 		moves := slices.Clone(moves)
-		k := e.k
+		k := e.current.k
 		packed := e.newPayload(func() []byte { return wire.PackMoves(moves, k) })
 		h.queue = append(h.queue, labelChange{step: step + 1, moves: packed})
 		e.continueHandoverLocked(h)

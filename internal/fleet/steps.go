@@ -20,21 +20,22 @@ func (e *KMeansExecutor) Step(ctx context.Context, queries []vector.Query) (*kme
 	packed := e.pack(queries)
 	defer packed.free()
 	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-		c.Operation = &workerv1.Command_VectorStep{VectorStep: &workerv1.VectorStep{Step: e.job.step, Queries: queries}}
+		c.Operation = &workerv1.Command_VectorStep{
+			VectorStep: &workerv1.VectorStep{Step: e.job.current.step, Queries: queries}}
 	})
 	s := newStepAnswers(e, queries)
-	op.name, op.resultStep = "step", e.job.step+1
+	op.name, op.resultStep = "step", e.job.current.step+1
 	op.maxBytes, op.decode, op.merge = s.maxBytes, unpackStep, s.merge
 	if err := e.job.atStep(ctx, op); err != nil {
-		e.job.step += 2 // some tiles are at the next step
+		e.job.current.step += 2 // some tiles are at the next step
 		return nil, err
 	}
-	moves := vector.SortedMoves(e.job.k, slices.Concat(s.byTile...))
-	if err := e.job.shape().Apply(e.job.labels, moves); err != nil {
-		e.job.step += 2
+	moves := vector.SortedMoves(e.job.current.k, slices.Concat(s.byTile...))
+	if err := e.job.shape().Apply(e.job.current.labels, moves); err != nil {
+		e.job.current.step += 2
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
-	e.job.step++
+	e.job.current.step++
 	for at, v := range s.changes {
 		e.sums[at] += v
 	}
@@ -73,10 +74,10 @@ func (s *stepAnswers) merge(tiles []int, answer *reply) error {
 	if err := s.executor.job.split(tiles, answer.moves, s.lanes, s.byTile); err != nil {
 		return err
 	}
-	own := vector.SortedMoves(s.executor.job.k, answer.moves)
-	size := s.executor.job.k * s.executor.spec.Width()
+	own := vector.SortedMoves(s.executor.job.current.k, answer.moves)
+	size := s.executor.job.current.k * s.executor.spec.Width()
 	totals := len(s.lanes) * len(tiles)
-	moved := vector.MovedLanes(s.executor.job.k, own)
+	moved := vector.MovedLanes(s.executor.job.current.k, own)
 	values := make([]float64, len(moved)*size+2*totals)
 	if err := unpackPossible(values, answer.values, check.Number); err != nil {
 		return err

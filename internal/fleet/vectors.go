@@ -47,10 +47,10 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 	}
 	e := &KMeansExecutor{spec: task.Vectors}
 	e.job = f.newExecution(task, e)
-	e.job.k, e.job.lanes = task.Need.K, max(1, task.Need.Lanes)
-	e.sums = make([]float64, e.job.lanes*e.job.k*e.spec.Width())
-	e.job.labels = clustering.Unassigned(e.job.lanes * e.job.rows)
-	e.job.step = 1
+	e.job.current.k, e.job.current.lanes = task.Need.K, max(1, task.Need.Lanes)
+	e.sums = make([]float64, e.job.current.lanes*e.job.current.k*e.spec.Width())
+	e.job.current.labels = clustering.Unassigned(e.job.current.lanes * e.job.rows)
+	e.job.current.step = 1
 	e.mean = jobPayload(e.job, wire.PackFloat64s, e.spec.Mean)
 	e.grids = jobPayload(e.job, wire.PackInt32s, e.spec.Grids)
 	e.packFeatures()
@@ -82,7 +82,7 @@ func (e *KMeansExecutor) describe(p *workerv1.Prepare) {
 			packed.projection.message(), packed.points.message())
 	}
 	p.What = &workerv1.Prepare_Vectors{Vectors: v}
-	p.Lanes = uint32(e.job.lanes)
+	p.Lanes = uint32(e.job.current.lanes)
 }
 
 // packFeatures makes payloads of what workers compute kernel features from.
@@ -101,13 +101,13 @@ func (e *KMeansExecutor) packFeatures() {
 
 // Clusters implements kmeans.Executor.
 func (e *KMeansExecutor) Clusters() kmeans.Clusters {
-	return kmeans.Clusters{Shape: e.job.shape(), Labels: e.job.labels, Sums: e.sums}
+	return kmeans.Clusters{Shape: e.job.shape(), Labels: e.job.current.labels, Sums: e.sums}
 }
 
 // Update implements kmeans.Executor. Changes are exact, so the order of the answers does not matter.
 func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) error {
-	lanes := vector.MovedLanes(e.job.k, moves)
-	size := e.job.k * e.spec.Width()
+	lanes := vector.MovedLanes(e.job.current.k, moves)
+	size := e.job.current.k * e.spec.Width()
 	changes := make([]float64, len(lanes)*size)
 	err := e.job.update(ctx, moves, func(tiles []int, answer *reply) error {
 		parts, err := wire.UnpackFloat64s(answer.values)
@@ -115,7 +115,7 @@ func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 			return err
 		}
 		own := e.job.movesOf(tiles, moves)
-		moved := vector.MovedLanes(e.job.k, own)
+		moved := vector.MovedLanes(e.job.current.k, own)
 		if len(parts) != len(moved)*size {
 			return fmt.Errorf("changes of %d sums instead of %d", len(parts), len(moved)*size)
 		}
@@ -132,7 +132,7 @@ func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 		return nil
 	})
 	if err == nil {
-		kmeans.AddChanges(e.sums, e.job.k, moves, changes)
+		kmeans.AddChanges(e.sums, e.job.current.k, moves, changes)
 	}
 	return err
 }
@@ -199,7 +199,7 @@ func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]
 	defer packed.free()
 	return e.job.assign(ctx, lanesOf(queries, queryLane),
 		packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-			c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.job.step,
+			c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.job.current.step,
 				Queries: queries}}
 		}))
 }
@@ -210,7 +210,7 @@ func (e *KMeansExecutor) Farthest(ctx context.Context, queries []vector.Query) (
 	defer packed.free()
 	return e.job.farthest(ctx, lanesOf(queries, queryLane),
 		packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-			c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.job.step,
+			c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.job.current.step,
 				Queries: queries}}
 		}))
 }
@@ -393,7 +393,7 @@ func (e *KMeansExecutor) scatter(ctx context.Context, queries []vector.Query) ([
 	totals := make([][]float64, len(queries))
 	for tiles := range slices.Chunk(partition.AllTiles(e.job.rows), atOnce) {
 		op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.job.step, Queries: queries}}
+			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.job.current.step, Queries: queries}}
 		})
 		op.name, op.tiles = "scatter", tiles
 		values, err := e.measure(ctx, op, queries, size, e.job.atStep)
