@@ -52,13 +52,13 @@ func TestUploadsShareMemory(t *testing.T) {
 		t.Errorf("an upload that is alone: %v", err)
 	}
 	held := func() int64 { return h.Coordinator.Gauges().UploadReservedBytes }
-	other := h.BeginUpload(7000, 5000) // and not the rest of its values
-	coordinatortest.Await(t, "the arrival of the other upload", func() bool { return held() >= 8*5000 })
+	other := h.BeginUpload(5100, 2800) // and not the rest of its values
+	coordinatortest.Await(t, "the arrival of the other upload", func() bool { return held() >= 16*2800 })
 	before := held()
 	if err := upload(3000); err != nil { // 48,000 bytes
 		t.Errorf("an upload beside another one: %v", err)
 	}
-	coordinatortest.WantError(t, upload(4000), codes.ResourceExhausted, "TOO_MANY_UPLOADS")
+	coordinatortest.WantError(t, upload(3500), codes.ResourceExhausted, "TOO_MANY_UPLOADS")
 	if after := held(); after != before {
 		t.Errorf("uploads that ended hold %d bytes", after-before)
 	}
