@@ -161,7 +161,7 @@ func watchLost(jobID string, err error) error {
 	if !is || !e.Temporary() {
 		return err
 	}
-	f := fault.New(fault.Unavailable, WatchLost, "the watch of job %s was lost, and the job may still be running: %s",
+	f := fault.New(fault.Unavailable, WatchLost, "job %s cannot be watched, and may still be running: %s",
 		jobID, e.Message).With("job_id", jobID).RetryIn(e.RetryAfter.Seconds())
 	return ofCall(f, e, codes.Unavailable)
 }

@@ -177,12 +177,14 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32,
 		timeout = electionTimeout
 	}
 	refusals := 0 // since the last contact
+	connected := false
 	for {
 		ended, err := c.watchOnce(ctx, jobID, &after, take, func() {
 			pause.Reset()
 			lastContact = time.Now()
 			timeout = reconnectTimeout
 			refusals = 0
+			connected = true
 		})
 		if errors.Is(err, io.EOF) {
 			if ended, err = c.endOf(ctx, jobID); ended == nil && err == nil {
@@ -202,7 +204,7 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32,
 		case status.Code(err) != codes.Unavailable || time.Since(lastContact) > timeout:
 			return nil, watchLost(jobID, c.explain(err))
 		}
-		if pause.Waits() == 0 {
+		if pause.Waits() == 0 && (connected || refused) {
 			dial.Warn(ctx, c.warn)("%s", whyAgain(err, refused))
 		}
 		if err := dial.Sleep(ctx, bounded(delay)); err != nil {

@@ -209,7 +209,9 @@ func TestErrorsOfTheCoordinatorAreSentences(t *testing.T) {
 		t.Errorf("a service that is not there: exit code %d, %q", r.code, r.stderr)
 	}
 	r := invoke(t, "watch job-9 --server 127.0.0.1:1")
-	if r.code != 75 || !strings.HasPrefix(r.stderr, "cleave: the coordinator at 127.0.0.1:1 does not answer: ") ||
+	lost := "cleave: job job-9 cannot be watched, and may still be running: " +
+		"the coordinator at 127.0.0.1:1 does not answer: "
+	if r.code != 75 || !strings.HasPrefix(r.stderr, lost) ||
 		!strings.HasSuffix(r.stderr, "connection refused\n") {
 		t.Errorf("nobody there: exit code %d, %q", r.code, r.stderr)
 	}

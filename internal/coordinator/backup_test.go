@@ -122,7 +122,7 @@ func TestDamagedBackupIsNotRestored(t *testing.T) {
 	if err := os.WriteFile(cfg.Restore, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(t.Context(), cfg, scripted(steps(1))); !fault.Is(err, backup.Damaged) {
+	if _, err := New(t.Context(), with(cfg, scripted(steps(1)))); !fault.Is(err, backup.Damaged) {
 		t.Errorf("a damaged backup: %v", err)
 	}
 	cfg.Restore = ""

@@ -19,6 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
@@ -102,6 +103,8 @@ type Config struct {
 	// Retention deletes old jobs and data; the zero value keeps everything.
 	Retention records.RetentionConfig
 
+	// Engine computes the jobs; the zero value is the real one. Tests replace it.
+	Engine jobs.Engine
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
@@ -218,6 +221,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = hclog.NewNullLogger()
+	}
+	if cfg.Engine.Execute == nil {
+		cfg.Engine = jobs.RealEngine()
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -37,7 +37,7 @@ import (
 // Coordinator serves the API while it is the elected leader. Until its term ends, no other coordinator writes to the
 // state. Before it is elected it rejects calls and names the current leader (see election.go).
 //
-// It is safe for concurrent use. Its fields are set by open, and term by lead, before anything else uses them; later
+// It is safe for concurrent use. Its fields are set by New, and term by lead, before anything else uses them; later
 // only the atomic ones change.
 type Coordinator struct {
 	cfg    Config
@@ -96,25 +96,23 @@ type Coordinator struct {
 	storeCtx    context.Context
 	stopWriting context.CancelFunc
 	sweeping    signal.Group   // background cleanups
+	cleaned     chan struct{}  // closed once a leader has deleted what earlier coordinators left behind
 	close       func() error   // runs closeAll once and returns its error
-	opened      []func() error // each releases something that open has opened
+	opened      []func() error // each releases something that New has opened
 }
 
 // New opens the stores and returns a coordinator that does not answer calls until Serve is called. If the store is
 // not shared, the coordinator already leads when New returns and has resumed the unfinished jobs. If the store is
-// shared, it is a standby, and Serve makes it run for leader. A coordinator that is never served must be closed.
-func New(ctx context.Context, cfg Config) (*Coordinator, error) {
-	return open(ctx, cfg, jobs.RealEngine())
-}
-
-// open is New with a replaceable engine. It closes whatever it has opened if it fails.
-func open(ctx context.Context, cfg Config, engine jobs.Engine) (_ *Coordinator, err error) {
+// shared, it is a standby, and Serve makes it run for leader. A coordinator that is never served must be closed. New
+// closes whatever it has opened if it fails.
+func New(ctx context.Context, cfg Config) (_ *Coordinator, err error) {
 	cfg, err = cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	c := &Coordinator{
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), disowned: make(chan error, 1), memory: newMemory(cfg),
+		cleaned: make(chan struct{}),
 	}
 	c.close = sync.OnceValue(c.closeAll)
 	// Not derived from ctx, whose deadline may be meant for opening only.
@@ -136,7 +134,7 @@ func open(ctx context.Context, cfg Config, engine jobs.Engine) (_ *Coordinator, 
 	}
 	unfinished := jobs.NewUnfinishedJobs()
 	c.openData(unfinished)
-	c.openRuns(unfinished, engine)
+	c.openRuns(unfinished)
 	c.openCalls()
 	c.openServers()
 	if store.IsShared(cfg.Store) {
@@ -216,7 +214,7 @@ func (c *Coordinator) openData(unfinished *jobs.UnfinishedJobs) {
 }
 
 // openRuns constructs what runs the jobs, and what deletes them.
-func (c *Coordinator) openRuns(unfinished *jobs.UnfinishedJobs, engine jobs.Engine) {
+func (c *Coordinator) openRuns(unfinished *jobs.UnfinishedJobs) {
 	c.fleet = fleet.New(fleet.Config{
 		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe, Datasets: c.datasets,
 	})
@@ -230,7 +228,7 @@ func (c *Coordinator) openRuns(unfinished *jobs.UnfinishedJobs, engine jobs.Engi
 		Limits: queue.Limits{
 			Running: c.cfg.MaxConcurrentJobs, RunningPerOwner: c.cfg.Limits.RunningPerOwner, Memory: c.memory.jobs,
 		},
-		Problems: c.problems, Fleet: c.fleet, Engine: engine,
+		Problems: c.problems, Fleet: c.fleet, Engine: c.cfg.Engine,
 		Webhooks: c.webhooks, Observe: c.cfg.Observe, Logger: c.log, Version: c.cfg.Version, Now: c.cfg.Now,
 	})
 	c.retention = c.newRetention(&c.blobBytes, &c.freedBytes)
@@ -272,7 +270,7 @@ func (c *Coordinator) openCalls() {
 
 // openServers constructs the servers, which do not answer calls yet.
 func (c *Coordinator) openServers() {
-	c.cfg.Observe.Watch(c.gauges)
+	c.cfg.Observe.Watch(c.Gauges)
 	c.server, c.health = c.newServer()
 	c.http = c.newHTTP()
 	c.opened = append(c.opened, func() error {
@@ -405,7 +403,7 @@ func (c *Coordinator) drain() {
 // error of the first.
 func (c *Coordinator) Close() error { return c.close() }
 
-// closeAll releases whatever was opened, last first; open also calls it on a half-opened coordinator.
+// closeAll releases whatever was opened, last first; New also calls it on a half-opened coordinator.
 func (c *Coordinator) closeAll() error {
 	c.stop()
 	c.stopWriting()

@@ -108,7 +108,10 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	c.leading.Store(true)
 	c.setHealth(healthv1.HealthCheckResponse_SERVING)
 	c.log.Info("this coordinator is the leader", "term", c.term.Revision())
-	c.sweeping.Go(func() { c.removeLeftovers(newest) })
+	c.sweeping.Go(func() {
+		defer close(c.cleaned)
+		c.removeLeftovers(newest)
+	})
 	if c.cfg.Retention != (records.RetentionConfig{}) {
 		c.sweeping.Go(func() { c.retention.Run(c.runCtx) })
 	}
@@ -124,6 +127,10 @@ func (c *Coordinator) removeLeftovers(newest string) {
 		c.log.Warn("cleanup failed; it will be retried at the next start", "error", err)
 	}
 }
+
+// AwaitCleanup waits until a leader has deleted what earlier coordinators left behind. Tests that look at the stores
+// call it first.
+func (c *Coordinator) AwaitCleanup() { <-c.cleaned }
 
 // collectGarbage finishes the deletions that were not completed.
 func (c *Coordinator) collectGarbage() error {

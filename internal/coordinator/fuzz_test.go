@@ -157,7 +157,7 @@ func askStored(t *testing.T, cfg Config, job string) {
 	t.Helper()
 	probe := cfg
 	probe.Listen, probe.Listener = "127.0.0.1:0", nil
-	c, err := open(t.Context(), probe, scripted(steps(1)))
+	c, err := New(t.Context(), with(probe, scripted(steps(1))))
 	if err != nil {
 		return
 	}

@@ -117,12 +117,18 @@ func testConfig() Config {
 	return cfg
 }
 
+// with is a configuration with another engine.
+func with(cfg Config, e jobs.Engine) Config {
+	cfg.Engine = e
+	return cfg
+}
+
 func newHarness(t *testing.T, cfg Config, e jobs.Engine) *harness {
 	t.Helper()
 	h := &harness{t: t, listener: dial.ListenPipe(dial.PipeAddr{}), served: make(chan error, 1)}
 	cfg.Listener = h.listener
 	var err error
-	if h.c, err = open(t.Context(), cfg, e); err != nil {
+	if h.c, err = New(t.Context(), with(cfg, e)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())

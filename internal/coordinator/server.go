@@ -192,8 +192,8 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 	return nil
 }
 
-// gauges returns the current values of the gauges.
-func (c *Coordinator) gauges() observe.Gauges {
+// Gauges returns the current values of the gauges.
+func (c *Coordinator) Gauges() observe.Gauges {
 	s := observe.Gauges{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.cfg.UploadBytes}
 	s.JobsRunning, s.JobsQueued, _ = c.jobs.Count("")
 	s.MemoryReservedBytes = c.memory.jobs.Held()

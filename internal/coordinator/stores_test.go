@@ -186,7 +186,7 @@ func TestServeEndsWithTheStore(t *testing.T) {
 	} {
 		cfg := testConfig()
 		cfg.Listen = "127.0.0.1:0"
-		c, open := open(t.Context(), cfg, scripted(steps(1)))
+		c, open := New(t.Context(), with(cfg, scripted(steps(1))))
 		if open != nil {
 			t.Fatal(open)
 		}

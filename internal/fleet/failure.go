@@ -4,32 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hashicorp/go-hclog"
-
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/round"
 )
-
-// How often one worker may fail within one operation before the job continues without it.
-const (
-	maxInternalFailures = 3
-	maxNotReady         = 10
-	maxNoMemory         = 10
-)
-
-// failureCounts counts the failures of each worker within one operation, by kind.
-type failureCounts map[failureCount]int
-
-type failureCount struct {
-	worker *session
-	kind   workerv1.FailureKind
-}
-
-// add counts a failure and returns how many there are now.
-func (c failureCounts) add(s *session, kind workerv1.FailureKind) int {
-	c[failureCount{s, kind}]++
-	return c[failureCount{s, kind}]
-}
 
 // failure is the error of a worker that could not run a command.
 type failure struct {
@@ -42,83 +20,125 @@ func (f *failure) Error() string { return fmt.Sprintf("worker %q: %s", f.worker,
 // wrongAnswer is the error of a group whose answer is impossible.
 type wrongAnswer struct{ error }
 
-// handleFailure prepares the next round after a group failed, or returns the error that ends the operation. Between
-// two rounds no operation uses the tiles.
-func (e *execution) handleFailure(g *group, op *operation, failures failureCounts) error {
-	if g.err == nil || errors.Is(g.err, errOvertaken) {
-		return nil
+// problemOf returns what kind of problem the error of a group is.
+func problemOf(err error) round.Problem {
+	_, wrong := errors.AsType[*wrongAnswer](err)
+	reported, isReported := errors.AsType[*failure](err)
+	switch {
+	case err == nil:
+		return round.NoProblem
+	case errors.Is(err, errOvertaken):
+		return round.Overtaken
+	case errors.Is(err, errLost):
+		return round.Lost
+	case errors.Is(err, errWorkerJoined):
+		return round.Joined
+	case wrong:
+		return round.Wrong
+	case errors.Is(err, errStalled):
+		return round.Stalled
+	case isReported:
+		return problemReported(reported.GetKind())
 	}
-	log := e.fleet.log.With("job", e.jobID, "worker", g.session.name, "operation", op.name, "tiles", len(g.tiles))
-	if errors.Is(g.err, errLost) {
-		log.Info("placing the tiles of a lost worker elsewhere")
-		return nil
-	}
-	e.fleet.mu.Lock()
-	defer e.fleet.mu.Unlock()
-	if errors.Is(g.err, errWorkerJoined) {
-		e.removeUnbuiltLocked(g.tiles)
-		return nil
-	}
-	if wrong, is := errors.AsType[*wrongAnswer](g.err); is {
-		e.excludeWrongLocked(g.session, fault.New(fault.Internal, workerWrong,
-			"worker %q gave an answer to %q that cannot be right: %v", g.session.name, op.name, wrong.error))
-		return nil
-	}
-	if errors.Is(g.err, errStalled) {
-		e.excludeLocked(g.session, fault.New(fault.Internal, workerStalled,
-			"worker %q sends heartbeats but has made no progress on %q for %v", g.session.name, op.name,
-			e.stallTimeout))
-		return nil
-	}
-	if f, is := errors.AsType[*failure](g.err); is {
-		return e.handleReportedLocked(g, op, f, failures, log)
-	}
-	return g.err
+	return round.Fatal
 }
 
-// handleReportedLocked decides what to do about a failure that the worker reported.
-func (e *execution) handleReportedLocked(g *group, op *operation, f *failure, failures failureCounts,
-	log hclog.Logger) error {
-	s, kind := g.session, f.GetKind()
-	exclude := func(format string, args ...any) error {
-		e.excludeLocked(s, fault.New(fault.Internal, workerFailed, format, args...))
-		return nil
-	}
+func problemReported(kind workerv1.FailureKind) round.Problem {
 	switch kind {
 	case workerv1.FailureKind_FAILURE_KIND_INVALID:
-		// If a second worker gives the same reason, the job is to blame.
-		if err := e.blame.confirmInvalid(s, f.GetReason()); err != nil {
-			return err
-		}
-		e.excludeLocked(s, fault.New(fault.InvalidArgument, f.GetReason(), "%s", f.GetMessage()))
+		return round.Invalid
 	case workerv1.FailureKind_FAILURE_KIND_UNPREPARED, workerv1.FailureKind_FAILURE_KIND_NOT_READY:
-		log.Info("the worker must be prepared again", "why", f.GetMessage())
-		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_NOT_READY) > maxNotReady {
-			return exclude("worker %q never became ready for %q: %s", f.worker, op.name, f.GetMessage())
-		}
+		return round.NotReady
+	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
+		return round.NoMemory
+	}
+	return round.Internal
+}
+
+// handleFailure prepares the next round after a group failed, or returns the error that ends the operation. Between
+// two rounds no operation uses the tiles.
+func (e *execution) handleFailure(g *group, op *operation, state *round.Operation) error {
+	if g.err == nil {
+		return nil
+	}
+	g.tiles = state.Without(g.tiles)
+	problem := problemOf(g.err)
+	e.logProblem(g, op, problem)
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	if damage := e.fleet.damaged[e.datasetID]; damage != nil && problem == round.Internal {
+		return damage // whatever the worker reports follows from it
+	}
+	switch state.Judge(g.session.id, problem) {
+	case round.MoveUnbuilt:
+		e.removeUnbuiltLocked(g.tiles)
+	case round.PrepareAgain:
 		g.member.forget()
-		for _, t := range e.placed.tilesOf(s) {
+		for _, t := range e.placed.tilesOf(g.session) {
 			e.placed.tiles[t].forget()
 		}
-	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
-		log.Warn("the worker has no memory left", "why", f.GetMessage())
-		if failures.add(s, kind) > maxNoMemory { // it already holds as little as possible
-			return exclude("worker %q ran out of memory in %q: %s", f.worker, op.name, f.GetMessage())
+	case round.Relieve:
+		e.relieveLocked(g.session)
+	case round.Distrust:
+		e.blame.failing[g.session] = true
+		e.placed.removeFrom(g.session, g.tiles)
+	case round.Confirm:
+		why := e.whyExcluded(g, op, problem)
+		if err := e.blame.confirmInvalid(g.session, why.Reason); err != nil {
+			return err
 		}
-		e.relieveLocked(s)
-	default:
-		if damage := e.fleet.damaged[e.datasetID]; damage != nil {
-			return damage
-		}
-		log.Error("the worker failed", "error", f.GetMessage())
-		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_INTERNAL) >= maxInternalFailures {
-			return exclude("%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker,
-				f.GetMessage())
-		}
-		e.blame.failing[s] = true
-		e.placed.removeFrom(s, g.tiles)
+		e.excludeLocked(g.session, why)
+	case round.Exclude:
+		e.excludeLocked(g.session, e.whyExcluded(g, op, problem))
+	case round.ExcludeWrong:
+		e.excludeWrongLocked(g.session, e.whyExcluded(g, op, problem))
+	case round.End:
+		return g.err
 	}
 	return nil
+}
+
+// logProblem says what happened to a group, unless what follows says it.
+func (e *execution) logProblem(g *group, op *operation, problem round.Problem) {
+	log := e.fleet.log.With("job", e.jobID, "worker", g.session.name, "operation", op.name, "tiles", len(g.tiles))
+	switch problem {
+	case round.Lost:
+		log.Info("placing the tiles of a lost worker elsewhere")
+	case round.NotReady:
+		log.Info("the worker must be prepared again", "why", g.err)
+	case round.NoMemory:
+		log.Warn("the worker has no memory left", "why", g.err)
+	case round.Internal:
+		log.Error("the worker failed", "error", g.err)
+	}
+}
+
+// whyExcluded returns why a worker gets no more tiles of the job, or that the job is invalid, as the worker says.
+func (e *execution) whyExcluded(g *group, op *operation, problem round.Problem) *fault.Error {
+	worker := g.session.name
+	said := ""
+	reason := ""
+	if reported, is := errors.AsType[*failure](g.err); is {
+		said = reported.GetMessage()
+		reason = reported.GetReason()
+	}
+	switch problem {
+	case round.Wrong:
+		return fault.New(fault.Internal, workerWrong, "worker %q gave an answer to %q that cannot be right: %v",
+			worker, op.name, g.err)
+	case round.Stalled:
+		return fault.New(fault.Internal, workerStalled,
+			"worker %q sends heartbeats but has made no progress on %q for %v", worker, op.name, e.stallTimeout)
+	case round.Invalid:
+		return fault.New(fault.InvalidArgument, reason, "%s", said)
+	case round.NotReady:
+		return fault.New(fault.Internal, workerFailed, "worker %q never became ready for %q: %s", worker, op.name,
+			said)
+	case round.NoMemory:
+		return fault.New(fault.Internal, workerFailed, "worker %q ran out of memory in %q: %s", worker, op.name, said)
+	}
+	return fault.New(fault.Internal, workerFailed, "%q failed %d times on worker %q: %s", op.name,
+		round.MaxInternalFailures, worker, said)
 }
 
 // removeUnbuiltLocked takes those of the tiles that are not built off their workers, which costs nothing.

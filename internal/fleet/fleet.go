@@ -10,12 +10,19 @@
 // that failed (handleFailure). A group is the tiles of one worker: runGroup gives it what it lacks (the job, its
 // tiles, operands, sums of the current labels) and then asks.
 //
+// # Who decides
+//
+// Three packages decide, and do nothing else. They know no sessions, locks or clocks, and are tested alone. Package
+// round says which workers help a late one, whose answers count, and what follows from a failure; round.go and
+// failure.go carry it out. Package partition says which worker should have which tile, and package placing by which
+// steps the tiles get there; place.go carries these out. Package delivery/tree says where workers read data sets.
+//
 // # A worker dies in the middle of an operation
 //
 //  1. The stream of the worker breaks (detach). A process that still exists reconnects at once. Otherwise the worker
 //     counts as away (awaitReturnLocked), and the calls that wait for it return errLost (abandonCallsLocked). A machine
 //     that is cut off closes nothing; its session ends after Config.LostAfter (checkAlive), with the same effect.
-//  2. runGroup returns the error, and handleFailure leaves the tiles to the next round.
+//  2. runGroup returns the error, and the verdict (round.Lost) leaves the tiles to the next round.
 //  3. ensurePlaced takes the tiles off the worker (removeLostLocked) and places them on others (placeLocked).
 //  4. runGroup builds the tiles there and loads the labels of the current step, which the job keeps. Then it asks for
 //     the answers that are missing. Answers that had arrived before count, and merge takes no tile twice.
@@ -35,7 +42,7 @@
 // # Words
 //
 //   - A member is a worker that has tiles of the job.
-//   - A copy of a tile is on a second worker, which overtakes the first one if it is late (a rescue, round.go), or
+//   - A copy of a tile is on a second worker, which overtakes the first one if it is late (a rescue, package round), or
 //     takes its tile over (a handover, handover.go).
 //   - A worker is silent if its stream is broken, away if it also did not reconnect at once, lost if its session has
 //     ended.

@@ -85,13 +85,6 @@ func (e *execution) canJoinLocked(s *session) bool {
 	return e.placed.members[s] == nil && e.blame.accepts(s)
 }
 
-// canHandOverLocked reports whether a tile that moves to a worker can stay where it is until that worker has built it.
-// No operation may use the tile.
-func (e *execution) canHandOverLocked(t int, to *session) bool {
-	from := &e.placed.tiles[t]
-	return from.state != notBuilt && from.worker.workingLocked() && e.canJoinLocked(to) && !e.handovers.direct[to]
-}
-
 // startHandoverLocked makes a worker build a tile in the background. Only the running operation calls it.
 func (e *execution) startHandoverLocked(t int, to *session, stored bool) {
 	h := e.handovers.to[to]
@@ -323,17 +316,6 @@ func (hs *handovers) finish(h *handover) int {
 func (hs *handovers) stop(h *handover) {
 	h.cancel()
 	hs.placed.recheck()
-}
-
-// toAnyOf returns a handover to one of the workers, or nil. A worker cannot do both, build in the background and
-// take part in operations.
-func (hs *handovers) toAnyOf(workers map[*session]bool) *handover {
-	for s := range workers {
-		if h := hs.to[s]; h != nil {
-			return h
-		}
-	}
-	return nil
 }
 
 // stopUrgent stops the handovers of tiles whose worker is gone, so that they can be used now.

@@ -3,19 +3,19 @@ package fleet_test
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/worker"
+	"github.com/cleave-project/cleave/test/bubble"
 )
 
 // A worker is killed while an operation waits for it. Its connection is closed, so nobody waits until it would be
 // lost. Time is virtual here and below: on a busy machine, heartbeats are late, and what is closed after a silence
 // counts as a failing link.
 func TestAClosedConnectionIsNotAPause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := openCluster(t, true)
 		a := c.startWorker("a")
 		c.startWorker("b")
@@ -35,7 +35,7 @@ func TestAClosedConnectionIsNotAPause(t *testing.T) {
 
 // A worker comes back after its tiles went to others: it goes on with its session and takes tiles again.
 func TestAWorkerThatWasAwayTakesTilesAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := openCluster(t, true)
 		a := c.startWorker("a")
 		c.startWorker("b")
@@ -59,7 +59,7 @@ func TestAWorkerThatWasAwayTakesTilesAgain(t *testing.T) {
 
 // The connection of the only worker is closed for a while. Nobody else can take its tiles, so it still has them.
 func TestTilesStayWithTheOnlyWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := openCluster(t, true)
 		a := c.startWorker("a")
 		p := kernelProblem(t, 203, 6) // tiles fetch their rows when they are built
@@ -220,7 +220,7 @@ func TestASuccessorEndsBeforeItHasTheTiles(t *testing.T) {
 // all, and how many took more than twice as long as usual.
 func replaced(t *testing.T, replace bool) (total time.Duration, held int) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		const perTile = 10 * time.Millisecond
 		slow := pacedBy(func(c *workerv1.Command, tiles int) time.Duration {
 			switch c.GetOperation().(type) {

@@ -11,12 +11,13 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/test/bubble"
 )
 
 // A worker whose heartbeats were late is ready again with the next one, and whoever waits for a ready worker hears of
 // it.
 func TestALateHeartbeatIsAChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := openCluster(t, true)
 		a := c.startWorker("a")
 		a.link.pause()
@@ -154,7 +155,7 @@ func TestTransfersDoNotReplaceTheStream(t *testing.T) {
 // The only worker of a job is killed whenever it builds tiles, and after some times it is not started again. The job
 // says what it waits for, and does not wait forever.
 func TestACrashingWorkerThatDoesNotComeBack(t *testing.T) {
-	synctest.Test(t, crashForGood)
+	bubble.Test(t, crashForGood)
 }
 
 func crashForGood(t *testing.T) {
@@ -201,7 +202,7 @@ func crashForGood(t *testing.T) {
 // The only worker of a job is killed whenever it builds tiles, and started again each time. After some times it gets
 // no more tiles, and the job fails because of it.
 func TestACrashingWorkerThatAlwaysComesBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := openCluster(t, true, func(cfg *fleet.Config) { cfg.LostAfter, cfg.WorkerWait = lostAfter, time.Minute })
 		p := gaussianProblem(t, 203, 5)
 		id, size := c.datasets.put(t, p.data)

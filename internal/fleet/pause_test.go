@@ -8,11 +8,12 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fleet/outbox"
+	"github.com/cleave-project/cleave/test/bubble"
 )
 
 // A worker that is overtaken again during its pause gets no tiles before the end of the second pause.
 func TestTheSecondPauseOfASlowWorkerIsNotCutShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := New(Config{Timing: Timing{SlowAfter: time.Second}})
 		s := &session{}
 		slow := func() bool {

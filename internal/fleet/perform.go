@@ -3,10 +3,10 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fleet/check"
+	"github.com/cleave-project/cleave/internal/fleet/round"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -115,26 +115,24 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 	defer cancel(nil)
 	defer context.AfterFunc(e.released, func() { cancel(ErrReleased) })()
 
-	pending := slices.Clone(op.tiles)
-	if op.tiles == nil {
-		pending = partition.AllTiles(e.rows)
+	tiles := op.tiles
+	if tiles == nil {
+		tiles = partition.AllTiles(e.rows)
 	}
-	e.pace.Begin(len(pending) == len(e.placed.tiles))
-	failures := failureCounts{}
-	for betweenOps := true; len(pending) > 0; betweenOps = false {
+	e.pace.Begin(len(tiles) == len(e.placed.tiles))
+	state := round.NewOperation(tiles)
+	for betweenOps := true; !state.Done(); betweenOps = false {
 		if err := e.ensurePlaced(ctx, betweenOps, betweenOps && op.wholeMatrix); err != nil {
 			e.forgive()
 			return err
 		}
-		groups := e.runGroups(ctx, e.groups(pending), op)
+		groups := e.runGroups(ctx, e.groups(state.Pending()), op)
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		done := e.merge(groups, op)
-		pending = slices.DeleteFunc(pending, func(t int) bool { return done[t] })
+		e.merge(groups, op, state)
 		for _, g := range groups { // always in the same order, so that the error does not vary
-			g.tiles = slices.DeleteFunc(g.tiles, func(t int) bool { return done[t] })
-			if err := e.handleFailure(g, op, failures); err != nil {
+			if err := e.handleFailure(g, op, state); err != nil {
 				return err
 			}
 		}
@@ -147,10 +145,9 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 	return nil
 }
 
-// merge adds the answers of the groups to the result of the operation, and returns which tiles have answered. A
-// worker whose answer is impossible is excluded by handleFailure.
-func (e *execution) merge(groups []*group, op *operation) (done []bool) {
-	done = make([]bool, len(e.placed.tiles))
+// merge adds the answers of the groups to the result of the operation, and records which tiles have answered. A worker
+// whose answer is impossible is excluded by handleFailure.
+func (e *execution) merge(groups []*group, op *operation, state *round.Operation) {
 	for _, g := range groups {
 		for _, p := range g.parts {
 			if p.reply != nil {
@@ -159,12 +156,9 @@ func (e *execution) merge(groups []*group, op *operation) (done []bool) {
 					break
 				}
 			}
-			for _, t := range p.tiles {
-				done[t] = true
-			}
+			state.Answered(p.tiles)
 		}
 	}
-	return done
 }
 
 // perRowBytes returns a limit on an answer of a number of bytes per row.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/fleet/placing"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/text"
@@ -29,14 +30,15 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 	for {
 		e.fleet.mu.Lock()
 		changed := e.fleet.changed.Wait()
-		stopping, waiting, err := e.placeLocked(betweenOps, wholeMatrix)
+		delay, err := e.placeLocked(betweenOps, wholeMatrix)
 		e.fleet.mu.Unlock()
-		if stopping {
+		if delay.handoverEnds {
 			// soon: the goroutine of a handover that is stopped waits for no worker, and notifies when it ends
 			<-changed
 			continue
 		}
-		if waiting, err = short.check(waiting, err); err != nil {
+		waiting, err := short.check(delay.waiting, err)
+		if err != nil {
 			return err
 		}
 		if waiting == "" {
@@ -50,29 +52,37 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 	}
 }
 
-// placeLocked finds a worker for every tile. Otherwise it returns that a handover is being stopped, or what the job
-// must wait for, and must be called again after the next change of the fleet; or an error if waiting does not help.
+// delay is what a job waits for before its tiles can be placed. After the next change of the fleet it must try again.
+// The zero value is no delay: every tile has a worker.
+type delay struct {
+	handoverEnds bool   // a handover was stopped, and its goroutine still runs
+	waiting      string // what the job waits for, in words; "" if it waits for no worker and no memory
+}
+
+// placeLocked finds a worker for every tile. Otherwise it returns what delays that, or an error if waiting does not
+// help. It decides in three steps, which change nothing: where tiles should be (findLayoutLocked), where they are
+// better off (balanceLocked, StoreMore), and how they get there (package placing). applyLocked then takes these steps.
 //
 // Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
 // unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
 // the whole matrix, which computes all entries anyway. At other times, storing a tile would cost an extra pass over
 // it, about as much as it could still save.
-func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, waiting string, err error) {
+func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (delay, error) {
 	f, p := e.fleet, &e.placed
 	for {
 		switch {
 		case f.closed:
-			return false, "", ErrClosed
+			return delay{}, ErrClosed
 		case e.released.Err() != nil:
-			return false, "", ErrReleased
+			return delay{}, ErrReleased
 		}
 		if e.finishHandoversLocked(betweenOps) {
-			return true, "", nil
+			return delay{handoverEnds: true}, nil
 		}
 		storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.changed.Wait() != p.storedAt
 		due := betweenOps && e.pace.Due(p.ops)
 		if f.changed.Wait() == p.balancedAt && !storeMore && !due {
-			return false, "", nil // nothing changed since the last time
+			return delay{}, nil // nothing changed since the last time
 		}
 		e.removeLostLocked()
 		e.handovers.preferYielded()
@@ -83,7 +93,7 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, wa
 				continue
 			}
 			waiting, err := e.cannotPlaceLocked(sessions)
-			return false, waiting, err
+			return delay{waiting: waiting}, err
 		}
 		if betweenOps && !unplaced && p.ops >= opsBeforeBalance {
 			e.balanceLocked(layout, f.changed.Wait() != p.balancedAt, due)
@@ -93,14 +103,12 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, wa
 			layout.StoreMore()
 			p.storedAt = f.changed.Wait()
 		}
-		atOnce := e.mustBuildAtOnceLocked(layout, sessions)
-		h := e.handovers.toAnyOf(atOnce)
-		if h == nil {
-			e.applyLocked(layout, sessions, atOnce)
-			return false, "", nil
+		stopped := e.applyLocked(e.stepsLocked(layout, sessions), sessions)
+		if stopped == nil {
+			return delay{}, nil
 		}
-		if e.handovers.stop(h); h.running {
-			return true, "", nil
+		if stopped.running {
+			return delay{handoverEnds: true}, nil
 		}
 	}
 }
@@ -127,21 +135,6 @@ func (e *execution) findLayoutLocked(sessions []*session) (found *partition.Layo
 		}
 	}
 	return nil, false
-}
-
-// mustBuildAtOnceLocked returns the workers to which a layout gives tiles that cannot be built in the background first.
-func (e *execution) mustBuildAtOnceLocked(layout *partition.Layout, sessions []*session) map[*session]bool {
-	atOnce := map[*session]bool{}
-	for t, h := range layout.Owner {
-		from, to := e.placed.tiles[t].worker, sessions[h]
-		if c := e.handovers.tiles[t]; c != nil && c.worker == to {
-			continue
-		}
-		if from == nil || from != to && !e.canHandOverLocked(t, to) {
-			atOnce[to] = true
-		}
-	}
-	return atOnce
 }
 
 // balanceLocked moves tiles if that pays: after the fleet has changed, to where there are fewer, and at times to where
@@ -334,41 +327,70 @@ func (e *execution) hasOtherJobsLocked(s *session) bool {
 	return false
 }
 
-// applyLocked makes a layout the placement of the job. Workers that lose tiles are told to drop them, workers that join
-// to build theirs in the background, except for those in atOnce.
-func (e *execution) applyLocked(layout *partition.Layout, sessions []*session, atOnce map[*session]bool) {
-	p, leaving := &e.placed, map[*session][]int{}
-	for t, h := range layout.Owner {
-		from, to := p.tiles[t].worker, sessions[h]
-		if c := e.handovers.tiles[t]; c != nil && c.worker == to {
-			continue
+// stepsLocked returns the steps that make a layout the placement of the job.
+func (e *execution) stepsLocked(layout *partition.Layout, sessions []*session) []placing.Step {
+	index := map[*session]int{}
+	workers := make([]placing.Worker, len(sessions))
+	for h, s := range sessions {
+		index[s] = h
+		workers[h] = placing.Worker{
+			MayJoin: e.canJoinLocked(s) && !e.handovers.direct[s],
+			Builds:  e.handovers.to[s] != nil,
 		}
-		e.handovers.drop(t)
-		switch {
-		case from == nil || from == to:
-		case atOnce[to]:
-			leaving[from] = append(leaving[from], t)
-		default:
-			e.startHandoverLocked(t, to, layout.Stored[t])
+	}
+	tiles := make([]placing.Tile, len(e.placed.tiles))
+	targets := make([]placing.Target, len(e.placed.tiles))
+	for t := range e.placed.tiles {
+		at := &e.placed.tiles[t]
+		tiles[t] = placing.Tile{Worker: placing.None, HandoverTo: placing.None, Stored: at.wantStored}
+		if at.worker != nil {
+			tiles[t].Worker = index[at.worker]
+			tiles[t].Stays = at.state != notBuilt && at.worker.workingLocked()
+		}
+		if c := e.handovers.tiles[t]; c != nil {
+			tiles[t].HandoverTo = index[c.worker]
+		}
+		targets[t] = placing.Target{Worker: layout.Owner[t], Stored: layout.Stored[t]}
+	}
+	return placing.Steps(tiles, targets, workers)
+}
+
+// applyLocked takes the steps of a placement. Workers that lose tiles are told to drop them. It returns the handover
+// that has to end before the tiles can be placed, or nil if they are.
+func (e *execution) applyLocked(steps []placing.Step, sessions []*session) (stopped *handover) {
+	p := &e.placed
+	leaving := map[*session][]int{}
+	var puts []placing.Step
+	for _, step := range steps {
+		switch step.Kind {
+		case placing.StopHandover:
+			stopped = e.handovers.to[sessions[step.Worker]]
+			e.handovers.stop(stopped)
+		case placing.DropCopy:
+			e.handovers.drop(step.Tile)
+		case placing.HandOver:
+			e.startHandoverLocked(step.Tile, sessions[step.Worker], step.Stored)
+		case placing.Remove:
+			leaving[sessions[step.Worker]] = append(leaving[sessions[step.Worker]], step.Tile)
+		case placing.Put:
+			puts = append(puts, step)
+		case placing.SetStored:
+			p.setStored(step.Tile, step.Stored)
 		}
 	}
 	for s, tiles := range leaving {
 		p.removeFrom(s, tiles)
 		e.fleet.log.Info("moved tiles away from worker", "job", e.jobID, "worker", s.name, "tiles", len(tiles))
 	}
-	changed := len(leaving) > 0
-	for t, h := range layout.Owner {
-		if to := sessions[h]; p.tiles[t].worker == nil {
-			changed = true
-			if p.members[to] == nil {
-				p.join(to)
-			}
-			p.put(t, to, layout.Stored[t])
-		} else if e.handovers.tiles[t] == nil && p.tiles[t].wantStored != layout.Stored[t] {
-			p.setStored(t, layout.Stored[t])
+	for _, put := range puts {
+		to := sessions[put.Worker]
+		if p.members[to] == nil {
+			p.join(to)
 		}
+		p.put(put.Tile, to, put.Stored)
 	}
-	if changed {
+	if len(leaving) > 0 || len(puts) > 0 {
 		p.dismissEmpty()
 	}
+	return stopped
 }

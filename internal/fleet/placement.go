@@ -233,24 +233,6 @@ func (p *placement) removeAll() bool {
 	return true
 }
 
-// copyTo places a copy of a tile on the first of some members that has room, or returns nil if none has. The copy is
-// stored only if stored is set and there is room. No member may have a copy of the tile: a worker holds each tile once.
-func (p *placement) copyTo(members []*session, t int, stored bool) *copied {
-	rule := p.need.StorageRule()
-	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone
-	for _, s := range members {
-		free := s.freeLocked()
-		fits := stored
-		if rule == partition.StoreWhatFits && p.sizes[t].Bytes(true) > free {
-			fits = false
-		}
-		if p.sizes[t].Bytes(fits) <= free {
-			return p.reserveCopy(s, t, fits)
-		}
-	}
-	return nil
-}
-
 // reserveCopy reserves memory for a copy of a tile on a worker.
 func (p *placement) reserveCopy(s *session, t int, stored bool) *copied {
 	c := &copied{tile: tile{worker: s, epoch: p.newEpoch(), wantStored: stored}, number: t,

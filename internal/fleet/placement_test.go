@@ -71,9 +71,7 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 			case event == 4 && at.worker != nil:
 				p.setStored(tile, stored)
 			case event == 5 && p.members[s] != nil && copies[tile] == nil:
-				if c := p.copyTo([]*session{s}, tile, stored); c != nil {
-					copies[tile] = c
-				}
+				copies[tile] = p.reserveCopy(s, tile, stored)
 			case event == 6:
 				p.dismissEmpty()
 			case event == 7:

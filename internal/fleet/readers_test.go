@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
@@ -14,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/objects/ranged"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/bubble"
 )
 
 // A worker is lost after ReadObjects has looked for workers, and before it looks at the units. No worker has failed
@@ -66,7 +66,7 @@ func TestACanceledCallSaysWhy(t *testing.T) {
 // An import does not end while a worker reads, however long that takes. It ends when there has been no worker for
 // WorkerWait.
 func TestAnImportWaitsForItsReader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := New(Config{Timing: DefaultTiming()})
 		defer f.Close()
 		hello := &workerv1.Hello{Name: "reader", ReadsObjects: true, TableRules: wire.TableRules}
@@ -103,7 +103,7 @@ func TestAnImportWaitsForItsReader(t *testing.T) {
 
 // An import ends after WorkerWait if the workers that are connected cannot take it.
 func TestAnImportWithoutAReadyWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := New(Config{Timing: DefaultTiming()})
 		defer f.Close()
 		s, a, err := f.admit(t.Context(), &workerv1.Hello{Name: "draining", ReadsObjects: true,

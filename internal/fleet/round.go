@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/round"
+	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -21,217 +23,202 @@ const (
 	maxSlowFor = 600
 )
 
-// round runs the groups of an operation concurrently. If a worker keeps the others waiting for too long, its tiles are
-// also given to others, which build them (a rescue); the first answer counts. Only the goroutine of runGroups touches a
-// round. Each group runs in a goroutine of its own, which reports its end through ended.
-type round struct {
-	*execution
-	op      *operation
-	ctx     context.Context
-	ended   chan *running // receives each of running when it has ended
-	running map[*session]*running
-	rescues []*rescue
+// conductor carries out one round of an operation: it tells the round what happens, and does what the round decides.
+// The goroutine of runGroups owns it. Each group runs in a goroutine of its own, which reports its end through ended.
+type conductor struct {
+	execution *execution
+	op        *operation
+	ctx       context.Context
+	round     *round.Round
+	parts     []*roundPart // by the numbers of their groups in the round
+	ended     chan int     // receives the number of a group when it has ended
 }
 
-// running is a group of a round while its worker computes.
-type running struct {
-	*group
+// roundPart is a group of a round.
+type roundPart struct {
+	group  *group
+	copies []*copied // the tiles of the group, if it helps a late one
 	cancel context.CancelCauseFunc
-	rescue *rescue   // others doing the same work; nil if there are none
-	helps  *rescue   // the rescue that the group belongs to; nil if it does its own work
-	asked  time.Time // when others were last asked to do the work too
-}
-
-// rescue is the work of a late worker as done by others.
-type rescue struct {
-	late    *running
-	helpers []*group
-	copies  []*copied // the copies that the helpers make
-	left    int       // number of helpers that are still running
-	failed  bool      // the others cannot do it
-	won     bool      // the others have done it
-	lost    bool      // the late worker has done it
+	tried  time.Time // when helpers were last looked for
 }
 
 // runGroups runs groups and returns those whose answers count. Where others were faster, those are the groups of the
 // others.
 func (e *execution) runGroups(ctx context.Context, groups []*group, op *operation) []*group {
-	r := &round{execution: e, op: op, ctx: ctx, ended: make(chan *running), running: map[*session]*running{}}
-	var asked []string
+	var workers []string
 	for _, g := range groups {
-		asked = append(asked, g.session.id)
+		workers = append(workers, g.session.id)
 	}
-	e.pace.Ask(asked)
-	var started []*running
+	e.pace.Ask(workers)
+	slowAfter := e.fleet.cfg.SlowAfter
+	c := &conductor{execution: e, op: op, ctx: ctx, round: round.New(workers), ended: make(chan int)}
 	for _, g := range groups {
-		started = append(started, r.start(g, nil))
+		c.start(&roundPart{group: g})
 	}
-	tick := time.NewTicker(max(time.Millisecond, min(100*time.Millisecond, e.fleet.cfg.SlowAfter/8)))
+	tick := time.NewTicker(max(time.Millisecond, min(100*time.Millisecond, slowAfter/8)))
 	defer tick.Stop()
-	for len(r.running) > 0 {
+	for !c.round.Over() {
 		select {
-		case g := <-r.ended:
-			r.end(g)
+		case number := <-c.ended:
+			c.cancel(c.round.Ended(number, c.parts[number].group.err == nil))
 		case <-tick.C:
-			for _, g := range started {
-				if r.needsHelp(g, time.Now()) {
-					r.help(g)
-				}
-			}
+			c.helpLate()
 		}
 	}
-	for _, rescue := range r.rescues {
-		groups = r.finishRescue(rescue, groups)
+	return c.settle(groups)
+}
+
+// start runs the next group of the round in a goroutine of its own.
+func (c *conductor) start(p *roundPart) {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	p.cancel = cancel
+	number := len(c.parts)
+	c.parts = append(c.parts, p)
+	go func() {
+		defer cancel(nil)
+		p.group.err = fault.Guard(c.execution.fleet.log.Error, func() error {
+			return c.execution.runGroup(ctx, p.group, c.op)
+		})
+		c.ended <- number
+	}()
+}
+
+// cancel stops groups whose answers are no longer needed.
+func (c *conductor) cancel(groups []int) {
+	for _, number := range groups {
+		c.parts[number].cancel(errOvertaken)
 	}
-	r.dismissOvertaken()
+}
+
+// helpLate asks others for the tiles of workers that keep everybody waiting. If nobody had room, it looks for helpers
+// again only after a while.
+func (c *conductor) helpLate() {
+	for number, late := range c.parts {
+		now := time.Now()
+		if !c.round.MayBeHelped(number) || now.Sub(late.tried) < c.execution.fleet.cfg.SlowAfter ||
+			!c.execution.pace.Late(late.group.session.id, now) {
+			continue
+		}
+		late.tried = now
+		for _, p := range c.placeHelp(number) {
+			c.start(p)
+		}
+	}
+}
+
+// placeHelp reserves room for copies of the tiles of a late group, and returns the groups that are to build them.
+func (c *conductor) placeHelp(number int) []*roundPart {
+	e := c.execution
+	f := e.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	late := c.parts[number].group
+	helpers, sessions := e.helpersLocked()
+	asks := c.round.Late(number, e.placed.copyable(late.tiles), helpers)
+	var parts []*roundPart
+	for _, ask := range asks {
+		s := sessions[ask.Worker]
+		g := &group{role: rescues, session: s, member: e.placed.members[s], copies: map[int]*tile{}}
+		p := &roundPart{group: g}
+		for _, wanted := range ask.Copies {
+			made := e.placed.reserveCopy(s, wanted.Tile, wanted.Stored)
+			p.copies = append(p.copies, made)
+			g.tiles = append(g.tiles, wanted.Tile)
+			g.copies[wanted.Tile] = &made.tile
+		}
+		parts = append(parts, p)
+	}
+	if len(parts) > 0 {
+		f.log.Warn("worker is slow; duplicating its tiles on other workers", "job", e.jobID, "worker",
+			late.session.name, "operation", c.op.name, "tiles", len(late.tiles), "helpers", len(parts))
+	}
+	return parts
+}
+
+// helpersLocked returns the workers of the job that can take copies of tiles, sorted by id, and their sessions by id.
+func (e *execution) helpersLocked() ([]round.Helper, map[string]*session) {
+	var helpers []round.Helper
+	sessions := map[string]*session{}
+	for s, member := range e.placed.members {
+		if member.tiles > 0 && !s.ended && !s.away && e.blame.accepts(s) {
+			helpers = append(helpers, round.Helper{Worker: s.id, Threads: s.threads, Free: s.freeLocked()})
+			sessions[s.id] = s
+		}
+	}
+	slices.SortFunc(helpers, func(a, b round.Helper) int { return cmp.Compare(a.Worker, b.Worker) })
+	return helpers, sessions
+}
+
+// copyable describes tiles as what others may hold copies of.
+func (p *placement) copyable(tiles []int) []round.Tile {
+	var described []round.Tile
+	for _, t := range tiles {
+		described = append(described, round.Tile{Number: t, Forms: p.copyForms(t)})
+	}
+	return described
+}
+
+// copyForms returns the forms in which the job allows a copy of a tile, the best first. The copy of a tile that is not
+// stored, although it might be, is not stored either.
+func (p *placement) copyForms(t int) []round.Form {
+	stored := round.Form{Stored: true, Bytes: p.sizes[t].Bytes(true)}
+	computed := round.Form{Bytes: p.sizes[t].Bytes(false)}
+	switch rule := p.need.StorageRule(); {
+	case rule == partition.StoreAll:
+		return []round.Form{stored}
+	case rule == partition.StoreWhatFits && p.tiles[t].wantStored:
+		return []round.Form{stored, computed}
+	}
+	return []round.Form{computed}
+}
+
+// settle takes the tiles away from workers that were overtaken, and frees the copies that others have made in vain. It
+// returns the groups whose answers count.
+func (c *conductor) settle(groups []*group) []*group {
+	e := c.execution
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	for _, rescue := range c.round.Rescues() {
+		if !rescue.Won || e.released.Err() != nil {
+			e.placed.freeCopies(c.copiesOf(rescue))
+			continue
+		}
+		late := c.parts[rescue.Late].group
+		e.placed.removeFrom(late.session, late.tiles)
+		late.parts = nil
+		late.err = errOvertaken
+		for _, made := range c.copiesOf(rescue) {
+			e.placed.promote(made)
+		}
+		for _, number := range rescue.Helpers {
+			helper := c.parts[number].group
+			helper.role = owns
+			groups = append(groups, helper)
+		}
+		e.pace.Forgive(late.session.id)
+		e.fleet.markSlowLocked(late.session)
+	}
+	c.dismissOvertakenLocked()
 	return groups
 }
 
-// start runs a group in a goroutine of its own. helps is the rescue that the group belongs to, or nil.
-func (r *round) start(g *group, helps *rescue) *running {
-	ctx, cancel := context.WithCancelCause(r.ctx)
-	started := &running{group: g, cancel: cancel, helps: helps}
-	r.running[g.session] = started
-	go func() {
-		defer cancel(nil)
-		g.err = fault.Guard(r.fleet.log.Error, func() error { return r.runGroup(ctx, g, r.op) })
-		r.ended <- started
-	}()
-	return started
+// copiesOf returns the copies that the helpers of a rescue have made.
+func (c *conductor) copiesOf(rescue *round.Rescue) []*copied {
+	var copies []*copied
+	for _, number := range rescue.Helpers {
+		copies = append(copies, c.parts[number].copies...)
+	}
+	return copies
 }
 
-// end records that a group has ended.
-func (r *round) end(g *running) {
-	delete(r.running, g.session)
-	switch {
-	case g.helps != nil:
-		rescue := g.helps
-		rescue.left--
-		rescue.failed = rescue.failed || g.err != nil
-		rescue.won = rescue.left == 0 && !rescue.failed && !rescue.lost
-		if rescue.won {
-			rescue.late.cancel(errOvertaken)
-		}
-	case g.rescue != nil && !g.rescue.won && g.err == nil:
-		g.rescue.lost = true
-		for _, helper := range r.running {
-			if helper.helps == g.rescue {
-				helper.cancel(errOvertaken)
-			}
-		}
-	}
-}
-
-// needsHelp reports whether others should do the work of a group too, because its worker is late. If nobody had room,
-// it says so again only after a while.
-func (r *round) needsHelp(g *running, now time.Time) bool {
-	if r.running[g.session] != g || g.rescue != nil || now.Sub(g.asked) < r.fleet.cfg.SlowAfter {
-		return false
-	}
-	if !r.pace.Late(g.session.id, now) {
-		return false
-	}
-	g.asked = now
-	return true
-}
-
-// help gives the tiles of a late worker to workers that have nothing to do.
-func (r *round) help(late *running) {
-	f := r.fleet
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	idle := r.idleMembersLocked()
-	rescue := &rescue{late: late}
-	of := map[*session]*group{}
-	for _, t := range late.tiles {
-		c := r.copyToAnyLocked(idle, of, t)
-		if c == nil {
-			r.placed.freeCopies(rescue.copies)
-			return // nobody has room; the late worker may still answer
-		}
-		rescue.copies = append(rescue.copies, c)
-		helper := of[c.worker]
-		if helper == nil {
-			helper = &group{role: rescues, session: c.worker, member: r.placed.members[c.worker],
-				copies: map[int]*tile{}}
-			of[c.worker] = helper
-			rescue.helpers = append(rescue.helpers, helper)
-		}
-		helper.tiles = append(helper.tiles, t)
-		helper.copies[t] = &c.tile
-	}
-	f.log.Warn("worker is slow; duplicating its tiles on other workers", "job", r.jobID, "worker", late.session.name,
-		"operation", r.op.name, "tiles", len(late.tiles), "helpers", len(rescue.helpers))
-	late.rescue = rescue
-	rescue.left = len(rescue.helpers)
-	r.rescues = append(r.rescues, rescue)
-	for _, g := range rescue.helpers {
-		r.start(g, rescue)
-	}
-}
-
-// idleMembersLocked returns the workers of the job that have nothing to do and can take copies of tiles, sorted by id.
-func (r *round) idleMembersLocked() []*session {
-	var idle []*session
-	for s, member := range r.placed.members {
-		if r.running[s] == nil && member.tiles > 0 && !s.ended && !s.away && r.blame.accepts(s) {
-			idle = append(idle, s)
-		}
-	}
-	slices.SortFunc(idle, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
-	return idle
-}
-
-// copyToAnyLocked copies a tile to the worker that has the fewest tiles per thread in of, or returns nil if none has
-// room.
-func (r *round) copyToAnyLocked(idle []*session, of map[*session]*group, t int) *copied {
-	load := func(s *session) float64 {
-		if of[s] == nil {
-			return 0
-		}
-		return float64(len(of[s].tiles)) / float64(s.threads)
-	}
-	byLoad := slices.SortedStableFunc(slices.Values(idle), func(a, b *session) int {
-		return cmp.Compare(load(a), load(b))
-	})
-	return r.placed.copyTo(byLoad, t, r.placed.tiles[t].wantStored)
-}
-
-// finishRescue takes the tiles away from a late worker if others were faster, and frees the copies otherwise. It
-// returns the groups whose answers count.
-func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
-	f := r.fleet
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !rescue.won || r.released.Err() != nil {
-		r.placed.freeCopies(rescue.copies)
-		return groups
-	}
-	late := rescue.late.group
-	r.placed.removeFrom(late.session, late.tiles)
-	late.parts = nil
-	late.err = errOvertaken
-	for _, c := range rescue.copies {
-		r.placed.promote(c)
-	}
-	for _, g := range rescue.helpers {
-		g.role = owns
-	}
-	r.pace.Forgive(late.session.id)
-	f.markSlowLocked(late.session)
-	return append(groups, rescue.helpers...)
-}
-
-// dismissOvertaken releases overtaken workers that hold no tiles. It must run after all rescues are settled, because an
-// overtaken worker may have helped to overtake another one.
-func (r *round) dismissOvertaken() {
-	r.fleet.mu.Lock()
-	defer r.fleet.mu.Unlock()
-	for _, rescue := range r.rescues {
-		late := rescue.late.session
-		member := r.placed.members[late]
-		if rescue.won && member != nil && member.tiles == 0 && !late.ended {
-			r.placed.leave(late)
+// dismissOvertakenLocked releases overtaken workers that hold no tiles, when all rescues are settled: an overtaken
+// worker may have helped to overtake another one.
+func (c *conductor) dismissOvertakenLocked() {
+	for _, rescue := range c.round.Rescues() {
+		late := c.parts[rescue.Late].group.session
+		member := c.execution.placed.members[late]
+		if rescue.Won && member != nil && member.tiles == 0 && !late.ended {
+			c.execution.placed.leave(late)
 		}
 	}
 }

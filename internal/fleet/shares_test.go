@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -13,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/worker"
+	"github.com/cleave-project/cleave/test/bubble"
 )
 
 // pacedStream delays the answers of a worker by the time that its tiles are to take.
@@ -91,7 +91,7 @@ func byDefault(cfg *fleet.Config) {
 // these it keeps nobody waiting even if it is slower still, so that the others do not overtake it. When it is as fast
 // as they are, it gets tiles back.
 func TestTheShareOfASlowWorkerShrinks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := openCluster(t, true, byDefault)
 		fast, pace := 80*time.Millisecond, 200*time.Millisecond
 		c.startWorker("slow", paced(&pace))
@@ -120,7 +120,7 @@ func TestTheShareOfASlowWorkerShrinks(t *testing.T) {
 // The same for vectors, and workers of equal speed keep their tiles.
 func TestTheShareOfASlowWorkerWithVectorsShrinks(t *testing.T) {
 	for _, equal := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			c := openCluster(t, true, byDefault)
 			fast, pace := 8*time.Millisecond, 20*time.Millisecond
 			if equal {

@@ -2,12 +2,12 @@ package fleet_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/test/bubble"
 )
 
 // A worker that waits for ever would never be given up in these tests, unless others overtake it.
@@ -20,7 +20,7 @@ func hurried(cfg *fleet.Config) {
 // make the others slow too, and nobody overtakes the last one.
 func TestAStragglerIsOvertaken(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			c := openCluster(t, true, hurried)
 			slow := c.startWorker("slow")
 			c.startWorker("b")
@@ -50,7 +50,7 @@ const overtaking = 5 * time.Second
 
 // The only other worker takes the tiles of the straggler over.
 func TestAStragglerIsOvertakenByTheOnlyOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := openCluster(t, true, hurried)
 		slow := c.startWorker("slow")
 		c.startWorker("b")
@@ -72,7 +72,7 @@ func TestAStragglerIsOvertakenByTheOnlyOther(t *testing.T) {
 
 // The same for vectors.
 func TestAStragglerWithVectorsIsOvertaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := openCluster(t, true, hurried)
 		slow := c.startWorker("slow")
 		c.startWorker("b")

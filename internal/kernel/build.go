@@ -8,15 +8,15 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// This file builds dense tiles. The matrix is symmetric, so the block where the rows of one tile meet the columns of
+// This file builds dense tiles. The matrix is symmetric, so the crossing where the rows of one tile meet the columns of
 // another is computed once and transposed into the other tile.
 
-// buildBlock is the part of a tile whose columns are the rows of another tile.
-type buildBlock struct {
+// crossing is the part of a tile whose columns are the rows of another tile.
+type crossing struct {
 	tile     *denseTile
 	columns  partition.Range
-	mirrorTo *denseTile // the other tile, if it is being built too: it receives the transposed block; else nil
-	copyFrom *denseTile // the other tile, if it is already stored: the block is copied from it, transposed; else nil
+	mirrorTo *denseTile // the other tile, if it is being built too: it receives the transposed crossing; else nil
+	copyFrom *denseTile // the other tile, if it is already stored: the crossing is copied from it, transposed; else nil
 }
 
 // buildFromPoints computes and stores the tiles with the given numbers, which must not be stored yet.
@@ -27,22 +27,22 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 		tiles[number] = s.source.newTile(number)
 		tiles[number].allocate()
 	}
-	var blocks []buildBlock
+	var crossings []crossing
 	for _, number := range numbers {
 		for other := range partition.TileCount(n) {
-			b := buildBlock{tile: tiles[number], columns: partition.Tile(n, other), mirrorTo: tiles[other]}
+			b := crossing{tile: tiles[number], columns: partition.Tile(n, other), mirrorTo: tiles[other]}
 			switch {
 			case b.mirrorTo != nil && other < number:
-				continue // the other tile's block is mirrored into this one
+				continue // the other tile's crossing is mirrored into this one
 			case other == number:
 				b.mirrorTo = nil
 			case b.mirrorTo == nil:
 				b.copyFrom = s.storedTile(other)
 			}
-			blocks = append(blocks, b)
+			crossings = append(crossings, b)
 		}
 	}
-	return tiles, s.parallel(ctx, len(blocks), func(at int) error { return s.source.build(blocks[at]) })
+	return tiles, s.parallel(ctx, len(crossings), func(at int) error { return s.source.build(crossings[at]) })
 }
 
 // storedTile returns the tile with the given number, or nil unless this shard has stored its entries.
@@ -55,14 +55,14 @@ func (s *Shard) storedTile(number int) *denseTile {
 	return nil
 }
 
-// build computes one block and, if mirrorTo is set, writes its transpose to that tile.
-func (s *Source) build(b buildBlock) error {
+// build computes one crossing and, if mirrorTo is set, writes its transpose to that tile.
+func (s *Source) build(b crossing) error {
 	if b.copyFrom != nil {
 		mirror(b.tile, b.copyFrom, b.tile.rows, 0)
 		return nil
 	}
-	w := s.borrowWindow()
-	defer s.returnWindow(w)
+	w := s.borrowDense()
+	defer s.returnDense(w)
 	m := w.entryMakerFor(b.tile)
 	var columns [columnsPerFill]int32
 	for from := b.columns.From; from < b.columns.To; from += columnsPerFill {
@@ -77,12 +77,12 @@ func (s *Source) build(b buildBlock) error {
 			w.values = parallel.Resized(w.values, len(some)*b.tile.stride)
 			out = w.values
 		}
-		// A block on the diagonal is its own mirror: only its lower triangle is computed.
+		// A crossing on the diagonal is its own mirror: only its lower triangle is computed.
 		top, to, first := 0, b.mirrorTo, 0
 		if b.columns == b.tile.rows {
 			top = from - b.tile.rows.From
 			to, first = b.tile, top+columnsPerFill
-			top -= top % s.routines.blockRows
+			top -= top % s.routines.innerRows
 		}
 		if err := m.fill(top, some, out); err != nil {
 			return err
@@ -95,10 +95,10 @@ func (s *Source) build(b buildBlock) error {
 	return nil
 }
 
-// transposeStep is the side length of the square blocks that are transposed at a time.
+// transposeStep is the side length of the squares that are transposed at a time.
 const transposeStep = 16
 
-// mirror transposes a block of src into dst. The given columns of src are rows of dst. The rows of src from first on
+// mirror transposes a crossing of src into dst. The given columns of src are rows of dst. The rows of src from first on
 // are columns of dst; first must be a multiple of transposeStep.
 func mirror(dst, src *denseTile, columns partition.Range, first int) {
 	if src.half != nil {
@@ -187,8 +187,8 @@ func (m *entryMaker) selectTile(rows partition.Range) {
 	if s.points.sparse != nil {
 		m.height = m.stride
 	} else {
-		m.rows.pack(&s.routines, s.points, s.routines.blockRows, rows.Len(), func(at int) int { return rows.From + at })
-		m.height = m.rows.groups * m.rows.lanes
+		m.rows.pack(&s.routines, s.points, s.routines.innerRows, rows.Len(), func(at int) int { return rows.From + at })
+		m.height = m.rows.groups * m.rows.size
 	}
 	m.norms = append(m.norms[:0], s.points.norms[rows.From:rows.To]...)
 	for len(m.norms) < m.stride {
@@ -197,8 +197,8 @@ func (m *entryMaker) selectTile(rows partition.Range) {
 	m.tile = rows
 }
 
-// columnsPerFill is the maximum number of columns that share one pass over the packed rows. It is a multiple of every
-// routine's blockColumns, and of a cache line of the mirrored tile.
+// columnsPerFill is the maximum number of columns that share one reading of the packed rows. It is a multiple of every
+// routine's innerColumns, and of a cache line of the mirrored tile.
 const columnsPerFill = 48
 
 // fill computes the entries of at most columnsPerFill columns into out, column after column. It starts at a row, which
@@ -207,7 +207,7 @@ func (m *entryMaker) fill(row int, columns []int32, out []float32) error {
 	if m.source.points.sparse != nil {
 		m.multiplySparse(row, columns)
 	} else {
-		m.multiply(row/m.rows.lanes, columns)
+		m.multiply(row/m.rows.size, columns)
 	}
 	for i, j := range columns {
 		column := out[i*m.stride : (i+1)*m.stride]
@@ -224,14 +224,14 @@ func (m *entryMaker) fill(row int, columns []int32, out []float32) error {
 func (m *entryMaker) multiply(firstGroup int, columns []int32) {
 	r := &m.source.routines
 	height := m.height
-	m.columns.pack(r, m.source.points, r.blockColumns, len(columns), func(at int) int { return int(columns[at]) })
-	m.products = parallel.Resized(m.products, height*m.columns.groups*r.blockColumns)
-	for from := 0; from < m.rows.features; from += m.rows.perPass {
+	m.columns.pack(r, m.source.points, r.innerColumns, len(columns), func(at int) int { return int(columns[at]) })
+	m.products = parallel.Resized(m.products, height*m.columns.groups*r.innerColumns)
+	for from := 0; from < m.rows.features; from += m.rows.atOnce {
 		for row := firstGroup; row < m.rows.groups; row++ {
 			packedRows := m.rows.group(from, row)
 			for group := range m.columns.groups {
-				block := m.products[group*r.blockColumns*height+row*r.blockRows:]
-				r.multiplyBlock(block, height, packedRows, m.columns.group(from, group), len(packedRows)/r.blockRows,
+				products := m.products[group*r.innerColumns*height+row*r.innerRows:]
+				r.innerProducts(products, height, packedRows, m.columns.group(from, group), len(packedRows)/r.innerRows,
 					from == 0)
 			}
 		}
@@ -285,63 +285,67 @@ func (s *MatrixSpec) clearDiagonal(column []float32, rows partition.Range, j int
 	}
 }
 
-// featuresPerPass is the maximum number of features that are multiplied before moving on to the next rows. A group of
+// featuresAtOnce is the maximum number of features that are multiplied before moving on to the next rows. A group of
 // packed rows takes 32 KiB for that many features, and stays in the first-level cache.
-const featuresPerPass = 128
+const featuresAtOnce = 128
 
 // pointsPerPack is the number of points that routines.pack processes at a time.
 const pointsPerPack = 8
 
-// packed holds points laid out for multiplyBlock: for each pass of features and each group of `lanes` points, the
-// values of the group feature by feature. The last group is padded with points of zeros.
+// packed holds points laid out for innerProducts: for some features at a time and each group of points, the values of
+// the group feature by feature. The last group is padded with points of zeros.
 type packed struct {
-	lanes, groups, features int
-	perPass                 int // features per pass
-	values                  []float64
-	zeros                   []float32 // stands for a missing point
-	points                  [pointsPerPack][]float32
+	size             int // points in a group
+	groups, features int
+	atOnce           int // features that are multiplied before moving on to the next rows
+	values           []float64
+	zeros            []float32 // stands for a missing point
+	points           [pointsPerPack][]float32
 }
 
-// pack lays out count points in groups of lanes, where point maps a position to a row. It reuses the buffers of k.
-func (k *packed) pack(r *routines, p *pointSet, lanes, count int, point func(at int) int) {
-	k.lanes, k.groups, k.features = lanes, (count+lanes-1)/lanes, p.d
-	passes := max(1, (p.d+featuresPerPass-1)/featuresPerPass)
-	k.perPass = padded((p.d + passes - 1) / passes) // passes of about equal length, in whole SIMD vectors
-	// The routine may write beyond the lanes of a feature, where the next feature's values will go. The last feature
+// pack lays out count points in groups of some size, where point maps a position to a row. It reuses the buffers of k.
+func (k *packed) pack(r *routines, p *pointSet, size, count int, point func(at int) int) {
+	k.size = size
+	k.groups = (count + size - 1) / size
+	k.features = p.d
+	parts := max(1, (p.d+featuresAtOnce-1)/featuresAtOnce)
+	k.atOnce = padded((p.d + parts - 1) / parts) // parts of about equal length, in whole SIMD vectors
+	// The routine may write beyond the points of a feature, where the next feature's values will go. The last feature
 	// needs spare room for that too.
-	size := k.groups * lanes * p.d
-	k.values = parallel.Resized(k.values, size+pointsPerPack)[:size]
+	values := k.groups * size * p.d
+	k.values = parallel.Resized(k.values, values+pointsPerPack)[:values]
 	if len(k.zeros) < p.d {
 		k.zeros = make([]float32, p.d)
 	}
-	for from := 0; from < p.d; from += k.perPass {
-		to := min(from+k.perPass, p.d)
+	for from := 0; from < p.d; from += k.atOnce {
+		to := min(from+k.atOnce, p.d)
 		for group := range k.groups {
-			for lane := 0; lane < lanes; lane += pointsPerPack {
+			for first := 0; first < size; first += pointsPerPack {
 				for i := range k.points {
 					k.points[i] = k.zeros[from:to]
-					if at := group*lanes + lane + i; lane+i < lanes && at < count {
+					if at := group*size + first + i; first+i < size && at < count {
 						k.points[i] = p.row(point(at))[from:to]
 					}
 				}
-				r.pack(k.group(from, group)[lane:], lanes, &k.points)
+				r.pack(k.group(from, group)[first:], size, &k.points)
 			}
 		}
 	}
 }
 
-// group returns the values of one group in the pass of features that begins at from. They alias k.values.
+// group returns the values of one group for the features from a given one on, as many as are multiplied at once. They
+// alias k.values.
 func (k *packed) group(from, group int) []float64 {
-	width := min(k.perPass, k.features-from)
-	start := from*k.groups*k.lanes + group*width*k.lanes
-	return k.values[start : start+width*k.lanes]
+	width := min(k.atOnce, k.features-from)
+	start := from*k.groups*k.size + group*width*k.size
+	return k.values[start : start+width*k.size]
 }
 
-// packPortable writes value f of point i to dst[f*lanes+i], for the first lanes points.
-func packPortable(dst []float64, lanes int, points *[pointsPerPack][]float32) {
-	for i := range min(lanes, pointsPerPack) {
+// packPortable writes value f of point i to dst[f*size+i], for the first size points.
+func packPortable(dst []float64, size int, points *[pointsPerPack][]float32) {
+	for i := range min(size, pointsPerPack) {
 		for f, v := range points[i] {
-			dst[f*lanes+i] = float64(v)
+			dst[f*size+i] = float64(v)
 		}
 	}
 }

@@ -55,8 +55,8 @@ func (t *denseTile) save(from, row int, values []float32) {
 // forEachPass calls do for the given columns in order, up to columnsPerPass at a time. The pass is only valid during
 // the call.
 func (t *denseTile) forEachPass(columns []int32, do func(columns []int32, p *pass)) error {
-	w := t.source.borrowWindow()
-	defer t.source.returnWindow(w)
+	w := t.source.borrowDense()
+	defer t.source.returnDense(w)
 	for len(columns) > 0 {
 		some := columns[:min(columnsPerFill, len(columns))]
 		columns = columns[len(some):]
@@ -129,27 +129,27 @@ func (t *denseTile) diagonal(dst []float64) error {
 
 func (t *denseTile) stored() bool { return t.entries != nil || t.half != nil }
 
-// window is the scratch space of one goroutine for dense tiles: a buffer for columns that are not stored as float32,
-// the maker that computes them, and the current pass and panel.
-type window struct {
+// denseWorkspace is the scratch space of one goroutine for dense tiles: a buffer for columns that are not stored as
+// float32, the maker that computes them, and the current pass and panel.
+type denseWorkspace struct {
 	values []float32
 	maker  *entryMaker
 	pass   pass
 	panel  panel
 }
 
-// borrowWindow takes a window from the pool. The caller must pass it to returnWindow when done.
-func (s *Source) borrowWindow() *window {
-	if w, _ := s.windows.Get().(*window); w != nil {
+// borrowDense takes a workspace from the pool. The caller must pass it to returnDense when done.
+func (s *Source) borrowDense() *denseWorkspace {
+	if w, _ := s.denseWorkspaces.Get().(*denseWorkspace); w != nil {
 		return w
 	}
-	return &window{}
+	return &denseWorkspace{}
 }
 
-func (s *Source) returnWindow(w *window) { s.windows.Put(w) }
+func (s *Source) returnDense(w *denseWorkspace) { s.denseWorkspaces.Put(w) }
 
-// entryMakerFor returns the window's entry maker with tile t selected.
-func (w *window) entryMakerFor(t *denseTile) *entryMaker {
+// entryMakerFor returns the workspace's entry maker with tile t selected.
+func (w *denseWorkspace) entryMakerFor(t *denseTile) *entryMaker {
 	if w.maker == nil {
 		w.maker = &entryMaker{source: t.source}
 	}
@@ -173,8 +173,8 @@ func (v *view) begin(place int) int {
 }
 
 // locate returns a view of the given columns: those stored in the tile, or a copy converted or computed into the
-// window, which is valid until the window is used again.
-func (t *denseTile) locate(columns []int32, w *window) (view, error) {
+// workspace, which is valid until the workspace is used again.
+func (t *denseTile) locate(columns []int32, w *denseWorkspace) (view, error) {
 	s, height := t.source, t.stride
 	if t.entries != nil {
 		return view{values: t.entries, pitch: height, columns: columns}, nil
@@ -197,31 +197,31 @@ func (t *denseTile) locate(columns []int32, w *window) (view, error) {
 	return view{values: w.values, pitch: height}, nil
 }
 
-// chunking returns how many columns of a plan the tile processes at a time.
-func (t *denseTile) chunking(p *plan) chunking {
+// windowing returns how the tile divides the columns of a plan into windows.
+func (t *denseTile) windowing(p *plan) windowing {
 	switch {
 	case !t.stored():
 		return fewColumns
-	case t.entries != nil && p.window() == 0:
+	case t.entries != nil && p.windowSize() == 0:
 		return wholePlan
 	}
-	return cacheWindow
+	return cacheSized
 }
 
 // apply updates the sums as the plan prescribes. The plan's layout for this tile must have been computed before.
-func (t *denseTile) apply(sums []float64, p *plan, w *window) error {
-	l := &p.layouts[t.chunking(p)] // computed before the threads started
-	for i, b := range l.blocks {
-		columns := p.columns[b.firstColumn:b.endColumn]
+func (t *denseTile) apply(sums []float64, p *plan, w *denseWorkspace) error {
+	l := &p.layouts[t.windowing(p)] // computed before the threads started
+	for i, in := range l.windows {
+		columns := p.columns[in.firstColumn:in.endColumn]
 		v, err := t.locate(columns, w)
 		if err != nil {
 			return err
 		}
 		var next []int32
-		if i+1 < len(l.blocks) && t.entries != nil {
-			next = p.columns[l.blocks[i+1].firstColumn:l.blocks[i+1].endColumn]
+		if i+1 < len(l.windows) && t.entries != nil {
+			next = p.columns[l.windows[i+1].firstColumn:l.windows[i+1].endColumn]
 		}
-		t.applyRuns(sums, l, b, v, next, &w.pass)
+		t.applyRuns(sums, l, in, v, next, &w.pass)
 	}
 	return nil
 }
@@ -229,21 +229,21 @@ func (t *denseTile) apply(sums []float64, p *plan, w *window) error {
 // columnsAhead is the prefetch distance for columns that are read once.
 const columnsAhead = columnsPerPass
 
-// applyRuns applies the entries of one block while prefetching the columns of the next block.
-func (t *denseTile) applyRuns(sums []float64, l *layout, b block, v view, next []int32, p *pass) {
+// applyRuns applies the transfers of one window while prefetching the columns of the next window.
+func (t *denseTile) applyRuns(sums []float64, l *layout, in window, v view, next []int32, p *pass) {
 	routines := &t.source.routines
 	p.values = v.values
-	first, end := l.runs[b.firstRun].start, l.runs[b.endRun-1].end
+	first, end := l.runs[in.firstRun].start, l.runs[in.endRun-1].end
 	fetched := 0
-	for _, r := range l.runs[b.firstRun:b.endRun] {
+	for _, r := range l.runs[in.firstRun:in.endRun] {
 		for start := r.start; start < r.end; start += columnsPerPass {
 			p.count = min(columnsPerPass, r.end-start)
 			wanted := len(next) * (start + p.count - first) / (end - first)
 			for i := range p.count {
-				p.columns[i] = v.begin(int(l.places[start+i]) - b.firstColumn)
+				p.columns[i] = v.begin(int(l.places[start+i]) - in.firstColumn)
 				switch {
 				case next == nil:
-					p.ahead[i] = v.begin(int(l.places[min(start+i+columnsAhead, end-1)]) - b.firstColumn)
+					p.ahead[i] = v.begin(int(l.places[min(start+i+columnsAhead, end-1)]) - in.firstColumn)
 				case fetched < wanted:
 					p.ahead[i] = int(next[fetched]) * t.stride
 					fetched++

@@ -163,8 +163,8 @@ func (f *Features) Compute(dst []float64, rows partition.Range) error {
 		return fmt.Errorf("kernel: rows [%d, %d) are out of range [0, %d), more than %d, or too many for %d values",
 			rows.From, rows.To, f.source.Rows(), FeatureRows, len(dst))
 	}
-	w := f.source.borrowWindow()
-	defer f.source.returnWindow(w)
+	w := f.source.borrowDense()
+	defer f.source.returnDense(w)
 	t := f.source.rowsTile(rows)
 	p := &w.panel
 	clear(dst[:f.spec.Rank*FeatureRows])
@@ -198,8 +198,8 @@ func Square(spec MatrixSpec, points dataset.Dataset) ([]float64, error) {
 	}
 	n := spec.Rows
 	values := make([]float64, 0, n*n)
-	w := s.borrowWindow()
-	defer s.returnWindow(w)
+	w := s.borrowDense()
+	defer s.returnDense(w)
 	t := s.rowsTile(partition.Range{From: 0, To: n})
 	for from := 0; from < n; from += FeatureRows { // the matrix is symmetric: rows are columns
 		rows := partition.Range{From: from, To: min(from+FeatureRows, n)}

@@ -11,6 +11,19 @@
 //
 // independent of the order of summation: a sum that is updated by the points that moved has the same bits as one that
 // is computed from scratch, on any worker.
+//
+// These words have one meaning each:
+//
+//   - A tile is a range of consecutive rows of the matrix with their sums: what a worker holds and a thread works on.
+//   - A lane is one of several independent labelings, such as restarts, that share the matrix.
+//   - A sweep brings the sums of tiles to the labels of the next step; a plan says what it does to them.
+//   - A transfer is a part of a plan: a column that leaves the sums of a cluster, joins those of another, or both.
+//   - A window is the consecutive columns whose transfers a tile applies while the columns are in the cache.
+//   - A run is the transfers of a window between the same clusters.
+//   - A pass is the few columns of a run that are added up in registers before they reach the sums.
+//   - A bundle is several vectors that the matrix is multiplied with at once, and a panel the consecutive columns of a
+//     tile that are multiplied with bundles while they are in the cache.
+//   - A block is a few points of a lane with their sums and the entries between them, for decisions about them alone.
 package kernel
 
 import (

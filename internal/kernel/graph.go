@@ -224,20 +224,20 @@ func lineWidth(count int) int {
 	return width
 }
 
-// rowsPerBlock is the number of rows of a bundle, or of its products, that are interleaved at a time, so that they stay
+// rowsAtOnce is the number of rows of a bundle, or of its products, that are interleaved at a time, so that they stay
 // in the first-level cache.
-const rowsPerBlock = 128
+const rowsAtOnce = 128
 
 // multiply reads each row once for all vectors of a bundle, first from the base matrix, then from the sparse part.
 func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
-	w := t.source.borrowWindow()
-	defer t.source.returnWindow(w)
+	w := t.source.borrowDense()
+	defer t.source.returnDense(w)
 	g, r := t.source.graph, &t.source.routines
 	base := &Sparse{RowStart: g.RowStart, Column: g.Column, Value: g.Weight}
 	for i := range x.bundles {
 		b := &x.bundles[i]
-		for from := t.rows.From; from < t.rows.To; from += rowsPerBlock {
-			to := min(from+rowsPerBlock, t.rows.To)
+		for from := t.rows.From; from < t.rows.To; from += rowsAtOnce {
+			to := min(from+rowsAtOnce, t.rows.To)
 			sums := parallel.Resized(w.panel.sums, (to-from)*b.width)
 			clear(sums)
 			for _, m := range []*Sparse{base, x.sparse} {

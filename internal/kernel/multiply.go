@@ -9,9 +9,9 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// This file computes products of the matrix with blocks of vectors. Every value of a product is one chain of fused
+// This file computes products of the matrix with several vectors. Every value of a product is one chain of fused
 // multiply-adds that starts at 0 and goes over the row's entries of the base matrix in column order, then over those of
-// the sparse part. So a vector has the same product alone or in any block, on any number of threads, in SIMD code and
+// the sparse part. So a vector has the same product alone or with others, on any number of threads, in SIMD code and
 // in plain Go.
 
 // bundle is a set of vectors interleaved row by row, so that a matrix entry meets all of them in one place: element j
@@ -102,8 +102,8 @@ func (s *Shard) makeBundles(ctx context.Context, x [][]float64) error {
 	return s.parallel(ctx, partition.TileCount(n), func(at int) error {
 		rows := partition.Tile(n, at)
 		for _, b := range s.bundles {
-			for from := rows.From; from < rows.To; from += rowsPerBlock {
-				to := min(from+rowsPerBlock, rows.To)
+			for from := rows.From; from < rows.To; from += rowsAtOnce {
+				to := min(from+rowsAtOnce, rows.To)
 				interleave(b.values[from*b.width:], b.width, x[b.first:b.first+b.count],
 					partition.Range{From: from, To: to})
 			}
@@ -150,7 +150,7 @@ func deinterleave(x [][]float64, rows partition.Range, src []float64, width int)
 	}
 }
 
-// columnsPerPanel is the maximum number of columns in a panel: their part of a bundle, and a block of rows widened to
+// columnsPerPanel is the maximum number of columns in a panel: their part of a bundle, and some rows widened to
 // float64, stay in the first-level cache.
 const columnsPerPanel = 128
 
@@ -164,7 +164,7 @@ type panel struct {
 	from    int       // first column
 	columns int       // number of columns
 	ahead   []float32 // values read after this panel, to be prefetched; may be nil
-	wide    []float64 // scratch: a block of rows widened to float64
+	wide    []float64 // scratch: some rows widened to float64
 }
 
 // x returns the values of a bundle that the panel's columns are multiplied with.
@@ -172,7 +172,7 @@ func (p *panel) x(b *bundle) []float64 {
 	return b.values[p.from*b.width:][:p.columns*b.width]
 }
 
-// sumsOf returns the sums of a block of rows, from those of the bundle's first vector to those of its last.
+// sumsOf returns the sums of some rows, from those of the bundle's first vector to those of its last.
 func (p *panel) sumsOf(b *bundle, row, rows int) []float64 {
 	return p.sums[b.first*p.height+row : (b.first+b.count-1)*p.height+row+rows]
 }
@@ -180,8 +180,8 @@ func (p *panel) sumsOf(b *bundle, row, rows int) []float64 {
 // multiply reads or computes each column once for all vectors. The columns of a panel stay in the
 // second-level cache until all rows are done, while the next panel is prefetched.
 func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
-	w := t.source.borrowWindow()
-	defer t.source.returnWindow(w)
+	w := t.source.borrowDense()
+	defer t.source.returnDense(w)
 	p := &w.panel
 	p.sums = parallel.Resized(p.sums, len(dst)*t.stride)
 	p.height = t.stride
@@ -206,7 +206,7 @@ func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
 
 // addProducts adds the products of the given columns with bundles, which have one value per column. The columns of a
 // stored tile must be consecutive.
-func (t *denseTile) addProducts(p *panel, columns []int32, bundles []bundle, w *window) error {
+func (t *denseTile) addProducts(p *panel, columns []int32, bundles []bundle, w *denseWorkspace) error {
 	size := columnsPerPanel
 	if t.entries == nil {
 		size = columnsPerFill

@@ -10,9 +10,9 @@ import (
 
 // plan describes what a sweep does to the sums. A shard has one plan and reuses its buffers.
 //
-// For a dense matrix it is a list of entries. An entry is a column that is subtracted from one cluster's sums, added to
-// another's, or both. Entries are sorted by cluster, so that several columns are summed in registers before they touch
-// memory; layouts define the order in which tiles apply them.
+// For a dense matrix it is a list of transfers. A transfer is a column that is subtracted from one cluster's sums,
+// added to another's, or both. Transfers are sorted by cluster, so that several columns are summed in registers before
+// they touch memory; layouts define the order in which tiles apply them.
 type plan struct {
 	n, k      int
 	recompute []bool          // per lane: whether all its sums are recomputed
@@ -21,13 +21,14 @@ type plan struct {
 	moves     []labeling.Move // only of lanes that are not recomputed
 	changes   *rowChanges     // graphs only; nil if all sums are recomputed
 	columns   []int32         // the columns to read, ascending
-	// The entries, sorted by key: entry e has keys[e], its clusters, and places[e], the index of its column in columns.
+	// The transfers, sorted by key: transfer t has keys[t], its clusters, and places[t], the index of its column in
+	// columns.
 	keys, places []int32
 	distinct     int // number of different keys
-	layouts      [chunkings]layout
+	layouts      [windowings]layout
 	// Scratch.
 	place  []int32         // per column of the matrix: its index in columns plus one, or 0 if it is not read
-	starts []int           // per key: where its next entry goes
+	starts []int           // per key: where its next transfer goes
 	kept   []labeling.Move // the moves of lanes that are not recomputed, if others are
 }
 
@@ -56,7 +57,7 @@ func (s *Shard) planFullSweep() *plan {
 		p.recompute[lane], p.counts[lane] = true, p.n
 	}
 	if s.source.graph == nil {
-		p.buildEntries()
+		p.buildTransfers()
 	}
 	return p
 }
@@ -85,7 +86,7 @@ func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
 		}
 		p.moves = p.kept
 	}
-	p.buildEntries()
+	p.buildTransfers()
 	return p
 }
 
@@ -93,11 +94,11 @@ func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
 // to another's, when this many of n points in a lane move.
 func FullSweepIsCheaper(n, moves int) bool { return 4*moves > 3*n }
 
-// buildEntries computes the columns and the entries from labels, moves and recompute, and invalidates the layouts.
-func (p *plan) buildEntries() {
+// buildTransfers computes the columns and the transfers from labels, moves and recompute, and invalidates the layouts.
+func (p *plan) buildTransfers() {
 	p.place = parallel.Resized(p.place, p.n)
 	clear(p.place)
-	p.forEachEntry(false, func(_, column int32) { p.place[column] = 1 })
+	p.forEachTransfer(false, func(_, column int32) { p.place[column] = 1 })
 	p.columns = p.columns[:0]
 	for j, used := range p.place {
 		if used != 0 {
@@ -105,15 +106,15 @@ func (p *plan) buildEntries() {
 			p.place[j] = int32(len(p.columns))
 		}
 	}
-	p.sortEntries(p.pairingPays())
+	p.sortTransfers(p.pairingPays())
 	for c := range p.layouts {
 		p.layouts[c].ready = false
 	}
 }
 
 // pairingPays reports whether many columns move between the same two clusters. In that case leaving and joining are
-// combined into one entry, and a column is read once for both. With few columns per pair that costs more than it saves,
-// because every pair reads and writes the sums of two clusters.
+// combined into one transfer, and a column is read once for both. With few columns per pair that costs more than it
+// saves, because every pair reads and writes the sums of two clusters.
 func (p *plan) pairingPays() bool {
 	const minPerPair, maxKeys = 4, 1 << 16
 	if len(p.moves) == 0 || p.keyCount(true) > maxKeys {
@@ -121,22 +122,22 @@ func (p *plan) pairingPays() bool {
 	}
 	p.starts = parallel.Resized(p.starts, p.keyCount(true))
 	clear(p.starts)
-	entries, pairs := 0, 0
-	p.forEachEntry(true, func(key, _ int32) {
+	transfers, pairs := 0, 0
+	p.forEachTransfer(true, func(key, _ int32) {
 		if p.starts[key] == 0 {
 			pairs++
 		}
 		p.starts[key]++
-		entries++
+		transfers++
 	})
-	return entries >= minPerPair*pairs
+	return transfers >= minPerPair*pairs
 }
 
-// sortEntries creates the entries in order of their keys, by counting sort.
-func (p *plan) sortEntries(paired bool) {
+// sortTransfers creates the transfers in order of their keys, by counting sort.
+func (p *plan) sortTransfers(paired bool) {
 	p.starts = parallel.Resized(p.starts, p.keyCount(paired)+1)
 	clear(p.starts)
-	p.forEachEntry(paired, func(key, _ int32) { p.starts[key+1]++ })
+	p.forEachTransfer(paired, func(key, _ int32) { p.starts[key+1]++ })
 	p.distinct = 0
 	for key := range len(p.starts) - 1 {
 		p.distinct += min(1, p.starts[key+1])
@@ -145,7 +146,7 @@ func (p *plan) sortEntries(paired bool) {
 	total := p.starts[len(p.starts)-1]
 	p.keys = parallel.Resized(p.keys, total)
 	p.places = parallel.Resized(p.places, total)
-	p.forEachEntry(paired, func(key, column int32) {
+	p.forEachTransfer(paired, func(key, column int32) {
 		at := p.starts[key]
 		p.keys[at], p.places[at] = key, p.place[column]-1
 		p.starts[key]++
@@ -175,8 +176,8 @@ func (p *plan) clustersOf(key int32) (from, to int32) {
 	return from, from/k*k + to
 }
 
-// forEachEntry calls do for every entry, in the same order each time.
-func (p *plan) forEachEntry(paired bool, do func(key, column int32)) {
+// forEachTransfer calls do for every transfer, in the same order each time.
+func (p *plan) forEachTransfer(paired bool, do func(key, column int32)) {
 	k, clusters := int32(p.k), int32(len(p.recompute)*p.k)
 	for lane, recompute := range p.recompute {
 		if !recompute {

@@ -185,13 +185,13 @@ type RowFetcher func(ctx context.Context, from, to int) ([]float64, error)
 
 // Source provides the entries of one base matrix. Its tiles share it, and it is safe for concurrent use once made.
 type Source struct {
-	spec     MatrixSpec
-	points   *pointSet
-	graph    *dataset.Graph // with weights on the grid
-	rows     RowFetcher
-	routines routines
-	windows  sync.Pool // of *window
-	columns  []int32   // 0..n-1
+	spec            MatrixSpec
+	points          *pointSet
+	graph           *dataset.Graph // with weights on the grid
+	rows            RowFetcher
+	routines        routines
+	denseWorkspaces sync.Pool // of *denseWorkspace
+	columns         []int32   // 0..n-1
 }
 
 // NewSource returns the source of a matrix over points or a graph, which must have the rows of the spec. A given kernel

@@ -23,13 +23,13 @@ type routines struct {
 	// addEntries adds the products of rows from..to-1 of a sparse matrix, at least one of which has an entry,
 	// with a bundle of at most maxEntryVectors vectors. The sums are interleaved like the bundle.
 	addEntries func(sums []float64, from, to int, m *Sparse, b *bundle)
-	// multiplyBlock computes the inner products of blockRows packed rows with blockColumns packed columns, in feature
+	// innerProducts computes the inner products of innerRows packed rows with innerColumns packed columns, in feature
 	// order. Columns of out are stride values apart. Unless first is set, the sums are added to those in out.
-	multiplyBlock           func(out []float64, stride int, rows, columns []float64, features int, first bool)
-	blockRows, blockColumns int
-	// pack writes value f of point i to dst[f*lanes+i]. With fewer lanes than points it may overwrite values beyond
+	innerProducts           func(out []float64, stride int, rows, columns []float64, features int, first bool)
+	innerRows, innerColumns int
+	// pack writes value f of point i to dst[f*size+i]. If size is less than pointsPerPack, it may overwrite values beyond
 	// len(dst), within its capacity.
-	pack func(dst []float64, lanes int, points *[pointsPerPack][]float32)
+	pack func(dst []float64, size int, points *[pointsPerPack][]float32)
 	// transpose transposes squares of transposeStep x transposeStep values: value c of row r in src, whose rows are
 	// srcStride apart, becomes value r of column c in dst. The squares are stacked vertically in src and horizontally
 	// in dst.
@@ -83,9 +83,9 @@ func portable() routines {
 		productRows:     portableRows,
 		productVectors:  portableVectors,
 		addEntries:      addEntriesPortable,
-		multiplyBlock:   multiplyBlockPortable,
-		blockRows:       4,
-		blockColumns:    1,
+		innerProducts:   innerProductsPortable,
+		innerRows:       4,
+		innerColumns:    1,
 		pack:            packPortable,
 		transpose:       transposePortable,
 		gaussian:        gaussianPortable,
@@ -116,8 +116,8 @@ func moveColumnsPortable(from, to []float64, p *pass) {
 	addColumnsPortable(to, p)
 }
 
-// multiplyBlockPortable implements routines.multiplyBlock for 4 rows and 1 column. Products of float32 are exact.
-func multiplyBlockPortable(out []float64, _ int, rows, columns []float64, features int, first bool) {
+// innerProductsPortable implements routines.innerProducts for 4 rows and 1 column. Products of float32 are exact.
+func innerProductsPortable(out []float64, _ int, rows, columns []float64, features int, first bool) {
 	var s0, s1, s2, s3 float64
 	if !first {
 		s0, s1, s2, s3 = out[0], out[1], out[2], out[3]

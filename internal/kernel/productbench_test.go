@@ -21,7 +21,7 @@ func randomVectors(rng *rand.Rand, count, n int) [][]float64 {
 	return x
 }
 
-// Products of a dense matrix of 10,000 rows with blocks of vectors.
+// Products of a dense matrix of 10,000 rows with several vectors.
 func BenchmarkDenseMultiply(b *testing.B) {
 	const n = 10_000
 	for _, stored := range []bool{true, false} {
@@ -44,7 +44,7 @@ func BenchmarkDenseMultiply(b *testing.B) {
 	}
 }
 
-// Products of a graph of 1,000,000 vertices, 20 million entries, with blocks of vectors.
+// Products of a graph of 1,000,000 vertices, 20 million entries, with several vectors.
 func BenchmarkGraphMultiply(b *testing.B) {
 	const n = 1_000_000
 	source, operands := benchmarkGraph(b, n, 10, 100)

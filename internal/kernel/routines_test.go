@@ -98,35 +98,35 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 	}
 }
 
-// Inner products are sums in feature order, for any block.
+// Inner products are sums in feature order, for any number of them.
 func TestProductsAgreeBitForBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, r := range availableRoutines() {
 		for range 100 {
 			features := 1 + rng.IntN(40)
-			rows := make([]float64, features*r.blockRows)
-			columns := make([]float64, features*r.blockColumns)
+			rows := make([]float64, features*r.innerRows)
+			columns := make([]float64, features*r.innerColumns)
 			for i := range rows {
 				rows[i] = float64(float32(rng.NormFloat64()))
 			}
 			for i := range columns {
 				columns[i] = float64(float32(rng.NormFloat64()))
 			}
-			stride := r.blockRows + rng.IntN(5)
-			out := make([]float64, stride*r.blockColumns)
+			stride := r.innerRows + rng.IntN(5)
+			out := make([]float64, stride*r.innerColumns)
 			for i := range out {
 				out[i] = rng.NormFloat64() // must be overwritten
 			}
 			cut := rng.IntN(features)
 			if cut > 0 {
-				r.multiplyBlock(out, stride, rows, columns, cut, true)
+				r.innerProducts(out, stride, rows, columns, cut, true)
 			}
-			r.multiplyBlock(out, stride, rows[cut*r.blockRows:], columns[cut*r.blockColumns:], features-cut, cut == 0)
-			for c := range r.blockColumns {
-				for i := range r.blockRows {
+			r.innerProducts(out, stride, rows[cut*r.innerRows:], columns[cut*r.innerColumns:], features-cut, cut == 0)
+			for c := range r.innerColumns {
+				for i := range r.innerRows {
 					want := 0.0
 					for f := range features {
-						want += rows[f*r.blockRows+i] * columns[f*r.blockColumns+c]
+						want += rows[f*r.innerRows+i] * columns[f*r.innerColumns+c]
 					}
 					if got := out[c*stride+i]; math.Float64bits(got) != math.Float64bits(want) {
 						t.Fatalf("%s: (%d,%d) is %v, want %v", r.name, i, c, got, want)
@@ -137,7 +137,7 @@ func TestProductsAgreeBitForBit(t *testing.T) {
 	}
 }
 
-// Points are packed group by group and feature by feature, for any number of points, lanes and features.
+// Points are packed group by group and feature by feature, for any number of points, sizes of groups and features.
 func TestPackedPointsLieFeatureByFeature(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for _, r := range availableRoutines() {
@@ -147,18 +147,18 @@ func TestPackedPointsLieFeatureByFeature(t *testing.T) {
 			for range p.n * p.d {
 				p.values = append(p.values, float32(rng.NormFloat64()))
 			}
-			lanes := []int{r.blockRows, r.blockColumns}[rng.IntN(2)]
-			k.pack(&r, p, lanes, p.n, func(at int) int { return p.n - 1 - at })
-			for from := 0; from < p.d; from += k.perPass {
+			size := []int{r.innerRows, r.innerColumns}[rng.IntN(2)]
+			k.pack(&r, p, size, p.n, func(at int) int { return p.n - 1 - at })
+			for from := 0; from < p.d; from += k.atOnce {
 				for group := range k.groups {
 					for at, got := range k.group(from, group) {
-						point, f := group*lanes+at%lanes, from+at/lanes
+						point, f := group*size+at%size, from+at/size
 						want := 0.0
 						if point < p.n {
 							want = float64(p.row(p.n - 1 - point)[f])
 						}
 						if got != want {
-							t.Fatalf("%s, %d lanes: feature %d of point %d is %v, want %v", r.name, lanes, f,
+							t.Fatalf("%s, groups of %d: feature %d of point %d is %v, want %v", r.name, size, f,
 								point, got, want)
 						}
 					}

@@ -12,20 +12,20 @@ func availableRoutines() []routines {
 	// F16C, which x/sys/cpu does not report, comes with every processor that has AVX2 and FMA.
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
 		all = append(all, assembly{
-			name: "avx2", blockRows: 8, blockColumns: 6, productRows: 8, productVectors: 6,
+			name: "avx2", innerRows: 8, innerColumns: 6, productRows: 8, productVectors: 6,
 			addColumns: addColumnsAVX2, subtractColumns: subtractColumnsAVX2, moveColumns: moveColumnsAVX2,
 			addProducts: addProductsAVX2, addWideProducts: addWideProductsAVX2, addEntries: addEntriesAVX2,
-			multiplyBlock: multiplyBlockAVX2, transpose: transposeAVX2, gaussian: gaussianAVX2,
+			innerProducts: multiplyBlockAVX2, transpose: transposeAVX2, gaussian: gaussianAVX2,
 			distances: distancesAVX2,
 			toHalf:    toHalfAVX2, fromHalf: fromHalfAVX2,
 		}.routines())
 	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
 		all = append(all, assembly{
-			name: "avx512", blockRows: 32, blockColumns: 6, productRows: 16, productVectors: 12,
+			name: "avx512", innerRows: 32, innerColumns: 6, productRows: 16, productVectors: 12,
 			addColumns: addColumnsAVX512, subtractColumns: subtractColumnsAVX512, moveColumns: moveColumnsAVX512,
 			addProducts: addProductsAVX512, addWideProducts: addWideProductsAVX512, addEntries: addEntriesAVX512,
-			multiplyBlock: multiplyBlockAVX512, transpose: transposeAVX512, gaussian: gaussianAVX512,
+			innerProducts: multiplyBlockAVX512, transpose: transposeAVX512, gaussian: gaussianAVX512,
 			distances: distancesAVX512,
 			toHalf:    toHalfAVX512, fromHalf: fromHalfAVX512,
 		}.routines())
@@ -36,7 +36,7 @@ func availableRoutines() []routines {
 // assembly holds the code of one instruction set. It takes pointers and trusts them.
 type assembly struct {
 	name                        string
-	blockRows, blockColumns     int // rows and columns of multiplyBlock
+	innerRows, innerColumns     int // rows and columns of innerProducts
 	productRows, productVectors int // rows, and most vectors, of addProducts and addWideProducts
 
 	addColumns, subtractColumns func(dst *float64, values *float32, columns, ahead *[columnsPerPass]int,
@@ -47,7 +47,7 @@ type assembly struct {
 	addWideProducts func(dst *float64, stride int, wide, x *float64, vectors, columns int)
 	addEntries      func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64,
 		vectors, ahead int)
-	multiplyBlock func(out *float64, stride int, rows, columns *float64, features int, first bool)
+	innerProducts func(out *float64, stride int, rows, columns *float64, features int, first bool)
 	transpose     func(dst *float32, dstStride int, src *float32, srcStride, squares int)
 	gaussian      func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64)
 	distances     func(nearest, sums, weights *float64, rows int, square, weight float64)
@@ -84,7 +84,7 @@ func (a assembly) routines() routines {
 		}
 	}
 	return routines{
-		name: a.name, blockRows: a.blockRows, blockColumns: a.blockColumns, productRows: a.productRows,
+		name: a.name, innerRows: a.innerRows, innerColumns: a.innerColumns, productRows: a.productRows,
 		productVectors:  a.productVectors,
 		addColumns:      sum(a.addColumns),
 		subtractColumns: sum(a.subtractColumns),
@@ -93,7 +93,7 @@ func (a assembly) routines() routines {
 			a.moveColumns(unsafe.SliceData(from), unsafe.SliceData(to[:len(from)]), unsafe.SliceData(p.values),
 				&p.columns, &p.ahead, p.count, len(from))
 		},
-		// Each block of rows prefetches its share of p.ahead or, if there is nothing ahead, the values that it reads
+		// Every call prefetches its share of p.ahead or, if there is nothing ahead, the values that it reads
 		// anyway.
 		addProducts: func(p *panel, row int, b *bundle) {
 			rows := a.productRows
@@ -122,12 +122,12 @@ func (a assembly) routines() routines {
 			}
 			a.addEntries(&sums[0], &m.RowStart[from], to-from, &m.Column[0], &m.Value[0], &b.values[0], b.width, ahead)
 		},
-		multiplyBlock: func(out []float64, stride int, rows, columns []float64, features int, first bool) {
-			_ = out[(a.blockColumns-1)*stride+a.blockRows-1]
-			a.multiplyBlock(unsafe.SliceData(out), stride, unsafe.SliceData(rows[:features*a.blockRows]),
-				unsafe.SliceData(columns[:features*a.blockColumns]), features, first)
+		innerProducts: func(out []float64, stride int, rows, columns []float64, features int, first bool) {
+			_ = out[(a.innerColumns-1)*stride+a.innerRows-1]
+			a.innerProducts(unsafe.SliceData(out), stride, unsafe.SliceData(rows[:features*a.innerRows]),
+				unsafe.SliceData(columns[:features*a.innerColumns]), features, first)
 		},
-		pack: func(dst []float64, lanes int, points *[pointsPerPack][]float32) {
+		pack: func(dst []float64, size int, points *[pointsPerPack][]float32) {
 			// Whole SIMD vectors of features in assembly, the rest in Go.
 			features := len(points[0]) / 8 * 8
 			var table [pointsPerPack]*float32
@@ -136,11 +136,11 @@ func (a assembly) routines() routines {
 				table[i], rest[i] = unsafe.SliceData(values[:features]), values[features:]
 			}
 			if features > 0 {
-				_ = dst[: (features-1)*lanes+pointsPerPack : cap(dst)]
-				packAVX2(unsafe.SliceData(dst), lanes, &table, features)
+				_ = dst[: (features-1)*size+pointsPerPack : cap(dst)]
+				packAVX2(unsafe.SliceData(dst), size, &table, features)
 			}
 			if features < len(points[0]) {
-				packPortable(dst[features*lanes:], lanes, &rest)
+				packPortable(dst[features*size:], size, &rest)
 			}
 		},
 		transpose: func(dst []float32, dstStride int, src []float32, srcStride, squares int) {

@@ -122,10 +122,10 @@ func TestSharedAndThreadBytes(t *testing.T) {
 	}
 	must(s.Load(context.Background(), partition.AllTiles(n), 9, slices.Clone(s.labels)))
 	w := s.workspaces.Idle[0]
-	maker := w.window.maker
+	maker := w.dense.maker
 	clusters := 16*len(w.self) + 4*len(w.place)
 	fill := 8*(len(maker.rows.values)+len(maker.columns.values)+len(maker.products)+len(maker.norms)+maker.tile.Len()) +
-		4*len(w.window.values)
+		4*len(w.dense.values)
 	if got := spec.ThreadBytes(k, lanes) - k*lanes*threadClusterBytes; got != int64(fill) ||
 		clusters > k*lanes*threadClusterBytes {
 		t.Errorf("%d bytes are planned for a thread's columns, %d for its clusters; they take %d and %d", got,

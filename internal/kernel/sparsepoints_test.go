@@ -147,7 +147,7 @@ func TestBytesOfSparsePoints(t *testing.T) {
 	if planned := spec.SharedBytes(k, 0); planned < taken+numbering || planned > taken+numbering+24*n {
 		t.Errorf("%d bytes are planned, %d are taken and %d for the numbering", planned, taken, numbering)
 	}
-	w := source.borrowWindow()
+	w := source.borrowDense()
 	maker := w.entryMakerFor(source.newTile(0))
 	if err := maker.fill(0, source.allColumns()[:columnsPerFill],
 		make([]float32, columnsPerFill*maker.stride)); err != nil {

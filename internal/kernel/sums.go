@@ -88,7 +88,7 @@ func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
 			clear(s.values[lane*s.k*s.stride : (lane+1)*s.k*s.stride])
 		}
 	}
-	if err := t.base.(*denseTile).apply(s.values, p, &w.window); err != nil {
+	if err := t.base.(*denseTile).apply(s.values, p, &w.dense); err != nil {
 		return err
 	}
 	s.moveSparse(p.moves)

@@ -79,7 +79,7 @@ func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves
 func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {
 	for _, t := range tiles {
 		if dense, ok := t.base.(*denseTile); ok && !t.at(step) {
-			p.layout(dense.chunking(p))
+			p.layout(dense.windowing(p))
 		}
 	}
 	s.workspaces.reset(s.operands.clusters())

@@ -13,7 +13,7 @@ type workspace struct {
 	nearest      []float64 // per row of a dense tile
 	place        []int32   // per cluster: its index in the current row of a graph plus one; all 0 between rows
 	changeCounts []int32   // per row of a graph tile: how many changes it had, or rowRecomputed
-	window       window    // for dense tiles
+	dense        denseWorkspace
 	assignment
 }
 

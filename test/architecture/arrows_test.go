@@ -153,10 +153,12 @@ var packages = []packageRule{
 	{"fleet/delivery/tree", pure, ""},
 	{"fleet/delivery", api, "fault fleet/delivery/tree signal wire"},
 	{"fleet/pace", io, "partition"},
+	{"fleet/round", pure, ""},
+	{"fleet/placing", pure, ""},
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
 	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault " +
-		"fleet/check fleet/delivery fleet/outbox fleet/pace kernel numeric/vector objects/ranged observe partition " +
-		"planning security/identity signal text wire"},
+		"fleet/check fleet/delivery fleet/outbox fleet/pace fleet/placing fleet/round kernel numeric/vector objects/ranged " +
+		"observe partition planning security/identity signal text wire"},
 
 	{"coordinator/queue", api, "fault text"},
 	{"coordinator/records", api, "dial fault signal store store/seal text wire"},

@@ -12,7 +12,7 @@ import (
 // chain is a sequence of moves of single points, each the best move of a point that has not moved, even if J rises. It
 // is restricted to a few candidates, whose row sums and mutual entries of M it holds, so it needs no executor.
 type chain struct {
-	*Setup
+	matrix *weightedMatrix
 	points []int32 // candidates, ascending
 	at     assignment
 	block  []float64 // per candidate: S_ic for the k clusters, then M_ij for the candidates
@@ -26,12 +26,12 @@ type chain struct {
 
 // findChain follows a chain and returns its moves up to the lowest J, and that J.
 func (m *method) findChain() (moves []labeling.Move, value float64, err error) {
-	value = m.value(m.assignment)
+	value = m.matrix.value(m.now)
 	gains, err := m.x.Gains(m.stats())
 	if err != nil {
 		return nil, 0, err
 	}
-	points := candidates(gains, m.labels, m.p.Candidates())
+	points := candidates(gains, m.now.labels, m.p.Candidates())
 	if len(points) == 0 {
 		return nil, value, nil
 	}
@@ -39,10 +39,10 @@ func (m *method) findChain() (moves []labeling.Move, value float64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	c := m.newChain(points, block, m.assignment.clone())
+	c := m.matrix.newChain(points, block, m.now.clone())
 	best := 0
 	for len(c.moves) < m.p.chainLength() && c.step() {
-		if now := m.value(c.at); now < value {
+		if now := m.matrix.value(c.at); now < value {
 			best, value = len(c.moves), now
 		}
 	}
@@ -77,10 +77,10 @@ func candidates(gains []float64, labels []int32, count int) []int32 {
 }
 
 // newChain starts a chain at a labeling. It takes over the block of the candidates and changes it.
-func (s *Setup) newChain(points []int32, block []float64, at assignment) *chain {
-	k := s.p.spec.K
+func (w *weightedMatrix) newChain(points []int32, block []float64, at assignment) *chain {
+	k := w.p.spec.K
 	c := &chain{
-		Setup: s, points: points, at: at, block: block,
+		matrix: w, points: points, at: at, block: block,
 		shares:  kernel.Shares{Weight: make([]float64, k), Share: make([]float64, k)},
 		leaving: make([]float64, len(points)), joining: make([]float64, len(points)), to: make([]int32, len(points)),
 	}
@@ -96,21 +96,21 @@ func (s *Setup) newChain(points []int32, block []float64, at assignment) *chain 
 
 func (c *chain) setShare(cluster int32) {
 	if c.at.counts[cluster] > 0 {
-		weight := c.weightGrid.Value(c.at.weightUnits[cluster])
-		c.shares.Weight[cluster], c.shares.Share[cluster] = weight,
-			c.p.Matrix.Grid.Value(c.at.selfUnits[cluster])/weight
+		weight := c.matrix.weightGrid.Value(c.at.weightUnits[cluster])
+		c.shares.Weight[cluster] = weight
+		c.shares.Share[cluster] = c.matrix.p.Matrix.Grid.Value(c.at.selfUnits[cluster]) / weight
 	}
 }
 
 // row returns what the gains of a candidate depend on: its sums, M_ii and a_i.
 func (c *chain) row(r int) (sums []float64, diagonal, a float64) {
 	sums, entries := c.values(r)
-	return sums, entries[r], c.weights[c.points[r]]
+	return sums, entries[r], c.matrix.weights[c.points[r]]
 }
 
 // values returns a candidate's S_ic and its M_ij.
 func (c *chain) values(r int) (sums, entries []float64) {
-	k, width := c.p.spec.K, c.p.spec.K+len(c.points)
+	k, width := c.matrix.p.spec.K, c.matrix.p.spec.K+len(c.points)
 	row := c.block[r*width : (r+1)*width]
 	return row[:k], row[k:]
 }
@@ -128,7 +128,7 @@ func (c *chain) setLeaving(r int) {
 func (c *chain) findJoining(r int) {
 	c.joining[r] = math.Inf(-1)
 	c.to[r] = -1
-	for d := range int32(c.p.spec.K) {
+	for d := range int32(c.matrix.p.spec.K) {
 		c.compareJoining(r, d)
 	}
 }
@@ -164,14 +164,14 @@ func (c *chain) step() bool {
 // move moves a candidate exactly: Q_c loses 2 S_ic - M_ii, Q_d gains 2 S_id + M_ii, and all sums are multiples of the
 // grid. It recomputes only what depends on the two clusters.
 func (c *chain) move(row int) {
-	point, to, grid := c.points[row], c.to[row], c.p.Matrix.Grid
+	point, to, grid := c.points[row], c.to[row], c.matrix.p.Matrix.Grid
 	from := c.at.labels[point]
 	sums, entries := c.values(row)
 	diagonal := grid.Units(entries[row])
 	c.at.selfUnits[from] = c.at.selfUnits[from].AddInt64(diagonal - 2*grid.Units(sums[from]))
 	c.at.selfUnits[to] = c.at.selfUnits[to].AddInt64(diagonal + 2*grid.Units(sums[to]))
-	c.count(&c.at, point, from, -1)
-	c.count(&c.at, point, to, 1)
+	c.matrix.count(&c.at, point, from, -1)
+	c.matrix.count(&c.at, point, to, 1)
 	c.at.labels[point] = to
 	c.moves = append(c.moves, labeling.Move{Point: point, From: from, To: to})
 	c.setShare(from)

@@ -135,7 +135,7 @@ func TestLeastMerge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return f.value(l)
+			return f.matrix.value(l)
 		}
 		whole := value(labels)
 		want := math.Inf(1)
@@ -295,7 +295,11 @@ func (z zeroMatrix) ColumnSums(_ context.Context, lists [][]int32) ([][]float64,
 
 // The cost of a merger needs memory for the clusters, not for all pairs of them.
 func TestLeastMergeOfManyClusters(t *testing.T) {
-	s := &Setup{p: &Problem{spec: clustering.Spec{K: 1 << 18}}, x: zeros{matrix: zeroMatrix{rows: 2}}, weights: []float64{1, 1}}
+	s := &Setup{
+		p:      &Problem{spec: clustering.Spec{K: 1 << 18}},
+		server: &server{x: zeros{matrix: zeroMatrix{rows: 2}}},
+		matrix: &weightedMatrix{weights: []float64{1, 1}},
+	}
 	if got, err := s.leastMerge(context.Background(), []int32{3, 1<<18 - 1}); got != 0 || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}

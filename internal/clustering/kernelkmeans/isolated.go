@@ -19,36 +19,33 @@ import (
 // assigns them to clusters.
 
 // setIsolated finds the points of weight 0.
-func (s *Setup) setIsolated() {
-	s.isolated, s.active, s.constraints = nil, s.p.n, s.p.Constraints
-	for i, a := range s.weights {
+func (w *weightedMatrix) setIsolated() {
+	w.isolated, w.active, w.constraints = nil, w.p.n, w.p.Constraints
+	for i, a := range w.weights {
 		if a > 0 {
 			continue
 		}
-		if s.isolated == nil {
-			s.isolated = make([]bool, s.p.n)
+		if w.isolated == nil {
+			w.isolated = make([]bool, w.p.n)
 		}
-		s.isolated[i] = true
-		s.active--
+		w.isolated[i] = true
+		w.active--
 	}
-	if s.isolated != nil {
-		s.constraints = s.p.Constraints.Without(s.isolated)
+	if w.isolated != nil {
+		w.constraints = w.p.Constraints.Without(w.isolated)
 	}
 }
 
-// Isolated reports, for each point, whether it is isolated. It returns nil if none is.
-func (s *Setup) Isolated() []bool { return s.isolated }
-
-func (s *Setup) isIsolated(i int) bool { return s.isolated != nil && s.isolated[i] }
+func (w *weightedMatrix) isIsolated(i int) bool { return w.isolated != nil && w.isolated[i] }
 
 // rowWeights returns the weights for the executor, which divides by them. Those of isolated points are 1; any positive
 // value would do, because what the executor finds for them is ignored.
-func (s *Setup) rowWeights() []float64 {
-	if s.isolated == nil {
-		return s.weights
+func (w *weightedMatrix) rowWeights() []float64 {
+	if w.isolated == nil {
+		return w.weights
 	}
-	weights := slices.Clone(s.weights)
-	for i, isolated := range s.isolated {
+	weights := slices.Clone(w.weights)
+	for i, isolated := range w.isolated {
 		if isolated {
 			weights[i] = 1
 		}
@@ -57,20 +54,20 @@ func (s *Setup) rowWeights() []float64 {
 }
 
 // diagonalShare returns M_ii / a_i, or 0 for an isolated point.
-func (s *Setup) diagonalShare(i int) float64 {
-	if s.isIsolated(i) {
+func (w *weightedMatrix) diagonalShare(i int) float64 {
+	if w.isIsolated(i) {
 		return 0
 	}
-	return s.diagonal[i] / s.weights[i]
+	return w.diagonal[i] / w.weights[i]
 }
 
 // unlabeled returns the labels without those of isolated points.
-func (s *Setup) unlabeled(labels []int32) []int32 {
-	if s.isolated == nil {
+func (w *weightedMatrix) unlabeled(labels []int32) []int32 {
+	if w.isolated == nil {
 		return labels
 	}
 	labels = slices.Clone(labels)
-	for i, isolated := range s.isolated {
+	for i, isolated := range w.isolated {
 		if isolated {
 			labels[i] = -1
 		}
@@ -79,38 +76,41 @@ func (s *Setup) unlabeled(labels []int32) []int32 {
 }
 
 // withoutIsolated removes the moves of isolated points.
-func (s *Setup) withoutIsolated(moves []labeling.Move) []labeling.Move {
-	if s.isolated == nil {
+func (w *weightedMatrix) withoutIsolated(moves []labeling.Move) []labeling.Move {
+	if w.isolated == nil {
 		return moves
 	}
-	return slices.DeleteFunc(moves, func(m labeling.Move) bool { return s.isolated[m.Point] })
+	return slices.DeleteFunc(moves, func(m labeling.Move) bool { return w.isolated[m.Point] })
 }
 
 // attached assigns isolated points to the clusters of their seeds, otherwise by component.Attach. It returns labels
 // unchanged until all other points have labels.
-func (s *Setup) attached(labels []int32) []int32 {
-	if s.isolated == nil {
+func (w *weightedMatrix) attached(labels []int32) []int32 {
+	if w.isolated == nil {
 		return labels
 	}
 	for i, c := range labels {
-		if c < 0 && !s.isolated[i] {
+		if c < 0 && !w.isolated[i] {
 			return labels
 		}
 	}
 	labels = slices.Clone(labels)
-	for _, seed := range s.p.spec.Supervision.Seeds {
-		if s.isolated[seed.Index] && seed.Probability == 0 {
+	for _, seed := range w.p.spec.Supervision.Seeds {
+		if w.isolated[seed.Index] && seed.Probability == 0 {
 			labels[seed.Index] = seed.Label
 		}
 	}
-	component.Attach(labels, s.p.spec.K, s.p.graph, s.p.Constraints)
+	component.Attach(labels, w.p.spec.K, w.p.graph, w.p.Constraints)
 	return labels
 }
 
+// Isolated reports, for each point, whether it is isolated. It returns nil if none is.
+func (s *Setup) Isolated() []bool { return s.matrix.isolated }
+
 // WarnIsolated warns about isolated points, if there are any, and says where they are assigned.
 func (s *Setup) WarnIsolated(o clustering.Observer) {
-	if s.isolated != nil {
-		o.Observe(s.addNotice(isolatedNotice(s.p.Matrix, s.isolated)))
+	if s.matrix.isolated != nil {
+		o.Observe(s.addNotice(isolatedNotice(s.p.Matrix, s.matrix.isolated)))
 	}
 }
 
@@ -141,18 +141,21 @@ func isolatedNotice(m kernel.MatrixSpec, isolated []bool) clustering.Notice {
 // AddEdges adds edges to the affinity and to its degrees.
 func (s *Setup) AddEdges(ctx context.Context, edges []dataset.Edge) error {
 	if s.p.Objective == ObjectiveNormalizedCut {
-		s.weights = slices.Clone(s.weights)
+		weights := slices.Clone(s.matrix.weights)
 		for _, e := range edges {
-			s.weights[e.Source] += e.Weight
-			s.weights[e.Target] += e.Weight
+			weights[e.Source] += e.Weight
+			weights[e.Target] += e.Weight
 		}
-		s.setIsolated()
+		s.matrix.weights = weights
+		s.matrix.setIsolated()
 	}
-	sparse, err := sparsePart(s.p.n, s.constraints, s.p.Matrix.Grid, nil, edges)
+	sparse, err := sparsePart(s.p.n, s.matrix.constraints, s.p.Matrix.Grid, nil, edges)
 	if err != nil {
 		return err
 	}
-	return s.x.Matrix().SetOperands(ctx, kernel.Operands{K: s.p.spec.K, Weights: s.rowWeights(), Sparse: sparse})
+	return s.server.x.Matrix().SetOperands(ctx, kernel.Operands{
+		K: s.p.spec.K, Weights: s.matrix.rowWeights(), Sparse: sparse,
+	})
 }
 
 // Graph returns the graph that is clustered, or nil if the data is not one.

@@ -16,46 +16,48 @@ import (
 // 2) and SS-KERNEL-KMEANS (Algorithm 4). A step moves all points to their nearest clusters simultaneously; further
 // rules handle shifts, rises of the objective and empty clusters. It implements clustering.Stepper.
 type method struct {
-	*Setup
+	setup     *Setup
+	p         *Problem        // of the setup
+	matrix    *weightedMatrix // of the setup
 	x         lane
 	o         clustering.Observer // receives the steps of a spectral start's eigensolver
 	restart   int
 	sigma     float64
 	iteration int
-	assignment
-	best   *assignment                // the best so far, with Options.KeepBest
-	bestAt int                        // its iteration
-	seen   map[[sha256.Size]byte]bool // hashes of accepted labelings, to detect cycles
-	phase
+	now       assignment
+	best      *assignment                // the best so far, with Options.KeepBest
+	bestAt    int                        // its iteration
+	seen      map[[sha256.Size]byte]bool // hashes of accepted labelings, to detect cycles
+	phase     phase
 	finalStop clustering.StopReason // why the run stops if no chain lowers J any more; 0 in phase moveAll
 }
 
-func (m *method) Labels() []int32 { return m.attached(m.answer().labels) }
+func (m *method) Labels() []int32 { return m.matrix.attached(m.answer().labels) }
 
 func (m *method) FillResult(r *clustering.Result) {
 	answer := m.answer()
 	r.Kernel.Sigma = m.p.FromUnit(m.sigma)
-	r.Objective = m.objective(answer)
-	r.Kernel.PlainObjective = m.plainObjective(answer)
-	if m.p.unconstrained != nil && m.Value() > m.unconstrainedValue {
-		r.BehindUnconstrained = math.Abs(r.Objective - m.unconstrainedReported)
+	r.Objective = m.matrix.objective(answer)
+	r.Kernel.PlainObjective = m.matrix.plainObjective(answer)
+	if m.p.unconstrained != nil && m.Value() > m.setup.unconstrainedValue {
+		r.BehindUnconstrained = math.Abs(r.Objective - m.setup.unconstrainedReported)
 	}
 }
 
-func (m *method) Value() float64 { return m.value(m.answer()) }
+func (m *method) Value() float64 { return m.matrix.value(m.answer()) }
 
 // answer returns the labeling that is the answer if the run ends now.
 func (m *method) answer() assignment {
 	if m.best != nil {
 		return *m.best
 	}
-	return m.assignment
+	return m.now
 }
 
 // keepBest keeps the labeling if it is the best so far.
 func (m *method) keepBest() {
-	if m.p.options.KeepBest && (m.best == nil || m.value(m.assignment) < m.value(*m.best)) {
-		best := m.assignment.clone()
+	if m.p.options.KeepBest && (m.best == nil || m.matrix.value(m.now) < m.matrix.value(*m.best)) {
+		best := m.now.clone()
 		m.best, m.bestAt = &best, m.iteration
 	}
 }
@@ -63,7 +65,7 @@ func (m *method) keepBest() {
 // Init computes the first labels and their sums.
 func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	if m.p.options.SigmaAuto {
-		shift, err := m.autoShift(ctx)
+		shift, err := m.setup.autoShift(ctx)
 		if err != nil {
 			return clustering.Report{}, err
 		}
@@ -80,10 +82,10 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 		return clustering.Report{}, err
 	}
 	m.keepBest()
-	m.seen = map[[sha256.Size]byte]bool{hashLabels(m.labels): true}
-	report := clustering.Report{Entry: &clustering.HistoryEntry{Objective: m.objective(m.assignment)}}
+	m.seen = map[[sha256.Size]byte]bool{hashLabels(m.now.labels): true}
+	report := clustering.Report{Entry: &clustering.HistoryEntry{Objective: m.matrix.objective(m.now)}}
 	if m.restart == 0 {
-		report.Notices = m.unbalancedStart(m.labels)
+		report.Notices = m.setup.unbalancedStart(m.now.labels)
 	}
 	return report, nil
 }
@@ -91,16 +93,16 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 // stepOfAll moves all points simultaneously to their nearest clusters and fills emptied clusters. Everything is undone
 // if the objective rose or the labeling occurred before.
 func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
-	before := m.assignment.clone()
+	before := m.now.clone()
 	shiftedBefore := m.shiftedValue()
 	if err := m.batch(); err != nil {
 		return clustering.Report{}, m.restoreAfter(err, before)
 	}
-	moves := difference(before.labels, m.labels)
+	moves := difference(before.labels, m.now.labels)
 	if len(moves) == 0 {
 		return clustering.Report{Stop: clustering.StopConverged}, nil
 	}
-	hash := hashLabels(m.labels)
+	hash := hashLabels(m.now.labels)
 	rose := m.shiftedValue()-shiftedBefore > m.riseTolerance()
 	repeated := m.seen[hash]
 	if rose && m.endsAtRise() {
@@ -128,8 +130,12 @@ func (m *method) endsAtRise() bool { return m.p.options.RiseOpen && m.p.StartsMu
 // batch assigns all points once and fills the clusters that this emptied.
 func (m *method) batch() error {
 	moves, err := m.x.Assign(m.stats())
-	if moves = m.withoutIsolated(moves); err != nil || len(moves) == 0 {
+	if err != nil {
 		return err
+	}
+	moves = m.matrix.withoutIsolated(moves)
+	if len(moves) == 0 {
+		return nil
 	}
 	if err := m.apply(moves); err != nil {
 		return err
@@ -146,7 +152,7 @@ func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Repor
 	if m.p.options.OnRise == RiseStop {
 		return clustering.Report{Stop: stop}, nil
 	}
-	shift, err := m.autoShift(ctx)
+	shift, err := m.setup.autoShift(ctx)
 	if err != nil {
 		return clustering.Report{}, err
 	}
@@ -164,7 +170,7 @@ func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Repor
 // restoreAfter returns to the labeling of the last accepted step after an operation failed halfway, so that the labels
 // of a canceled run match its history.
 func (m *method) restoreAfter(err error, before assignment) error {
-	m.assignment = before
+	m.now = before
 	return err
 }
 
@@ -175,22 +181,22 @@ func (m *method) apply(moves []labeling.Move) error {
 		return err
 	}
 	for _, move := range moves {
-		m.labels[move.Point] = move.To
-		m.count(&m.assignment, move.Point, move.From, -1)
-		m.count(&m.assignment, move.Point, move.To, 1)
+		m.now.labels[move.Point] = move.To
+		m.matrix.count(&m.now, move.Point, move.From, -1)
+		m.matrix.count(&m.now, move.Point, move.To, 1)
 	}
-	m.selfUnits = sums
+	m.now.selfUnits = sums
 	return nil
 }
 
 // load sets all labels.
 func (m *method) load(labels []int32) error {
-	labels = m.unlabeled(labels)
+	labels = m.matrix.unlabeled(labels)
 	sums, err := m.x.Load(labels)
 	if err != nil {
 		return err
 	}
-	m.assignment = m.newAssignment(labels, sums)
+	m.now = m.matrix.newAssignment(labels, sums)
 	return nil
 }
 
@@ -200,7 +206,7 @@ func (m *method) fillEmpty() error {
 	if m.p.options.KeepEmpty {
 		return nil
 	}
-	for c, count := range m.counts {
+	for c, count := range m.now.counts {
 		if count > 0 {
 			continue
 		}
@@ -208,7 +214,7 @@ func (m *method) fillEmpty() error {
 		if err != nil || !farthest.Found {
 			return err
 		}
-		move := labeling.Move{Point: farthest.Point, From: m.labels[farthest.Point], To: int32(c)}
+		move := labeling.Move{Point: farthest.Point, From: m.now.labels[farthest.Point], To: int32(c)}
 		if err := m.apply([]labeling.Move{move}); err != nil {
 			return err
 		}
@@ -216,19 +222,19 @@ func (m *method) fillEmpty() error {
 	return nil
 }
 
-func (m *method) stats() kernel.ClusterStats { return m.statsOf(m.assignment, m.sigma) }
+func (m *method) stats() kernel.ClusterStats { return m.matrix.statsOf(m.now, m.sigma) }
 
 // shiftedValue returns J of the shifted kernel, J + sigma (n - clusters), which never rises once that kernel is
 // positive semidefinite.
 func (m *method) shiftedValue() float64 {
-	association, _, clusters := m.association(m.assignment)
-	return m.diagonalTerm - association + float64(m.sigma*float64(m.active-clusters))
+	association, _, clusters := m.matrix.association(m.now)
+	return m.matrix.diagonalTerm - association + float64(m.sigma*float64(m.matrix.active-clusters))
 }
 
 // riseTolerance returns how much J may grow by rounding alone.
 func (m *method) riseTolerance() float64 {
-	_, magnitude, _ := m.association(m.assignment)
-	return 1e-9 * (m.diagonalSize + magnitude)
+	_, magnitude, _ := m.matrix.association(m.now)
+	return 1e-9 * (m.matrix.diagonalSize + magnitude)
 }
 
 func hashLabels(labels []int32) [sha256.Size]byte {

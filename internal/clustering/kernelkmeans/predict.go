@@ -83,11 +83,11 @@ func (p *Prediction) K() int { return p.old.spec.K }
 func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	n, rows, problem := len(p.labels), p.Points.Rows(), *p.old
 	problem.Matrix = p.Matrix
-	f := &Setup{p: &problem, weights: p.Matrix.Scale, weightGrid: p.old.weightGrid}
-	if f.weights == nil {
-		f.weights = clustering.Ones(rows)
+	matrix := &weightedMatrix{p: &problem, weights: p.Matrix.Scale, weightGrid: p.old.weightGrid}
+	if matrix.weights == nil {
+		matrix.weights = clustering.Ones(rows)
 	}
-	err := x.Matrix().SetOperands(ctx, kernel.Operands{K: p.old.spec.K, Weights: f.weights,
+	err := x.Matrix().SetOperands(ctx, kernel.Operands{K: p.old.spec.K, Weights: matrix.weights,
 		Sparse: &kernel.Sparse{RowStart: make([]int64, rows+1)}})
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	moves, err := x.Assign(ctx, []kernel.ClusterStats{f.statsOf(f.newAssignment(labels, self), 0)})
+	moves, err := x.Assign(ctx, []kernel.ClusterStats{matrix.statsOf(matrix.newAssignment(labels, self), 0)})
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func TestAutoShiftBoundsLeastEigenvalue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			least := leastEigenvalue(t, x, setup.weights)
+			least := leastEigenvalue(t, x, setup.matrix.weights)
 			if least < -1e-6 && (shift < -least*(1-1e-6) || shift > -1.05*least) {
 				t.Errorf("%s: shift %g for least eigenvalue %g", name, shift, least)
 			}

@@ -24,10 +24,10 @@ func (s *Setup) KeepNotices(notices []clustering.Notice) { s.notices = append(s.
 // Save implements clustering.Resumable. It omits the sums of the labels, which are exact and can be recomputed, and the
 // generator, which only the start uses.
 func (m *method) Save(w *snapshot.Writer) {
-	w.Int32s(m.labels)
+	w.Int32s(m.now.labels)
 	w.Int(m.iteration)
 	w.Float(m.sigma)
-	w.OptionalFloat(m.shift)
+	w.OptionalFloat(m.setup.shift)
 	w.Int(int(m.finalStop))
 	w.Bool(m.phase == afterChain)
 	w.Int(len(m.seen))
@@ -53,7 +53,8 @@ func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 	m.sigma = r.Float()
 	shift := r.OptionalFloat()
 	m.finalStop = clustering.StopReason(r.Int())
-	switch chained := r.Bool(); {
+	chained := r.Bool()
+	switch {
 	case m.finalStop == 0:
 		m.phase = moveAll
 	case chained:
@@ -76,15 +77,15 @@ func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 		}
 		m.bestAt = r.Int()
 		if r.Err() == nil {
-			l := m.newAssignment(best, self)
+			l := m.matrix.newAssignment(best, self)
 			m.best = &l
 		}
 	}
 	if err := r.End(); err != nil {
 		return err
 	}
-	if m.shift == nil {
-		m.shift = shift
+	if m.setup.shift == nil {
+		m.setup.shift = shift
 	}
 	return m.load(labels)
 }

@@ -35,7 +35,8 @@ func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Setu
 		if err != nil {
 			return nil, err
 		}
-		f.unconstrainedValue, f.unconstrainedReported = f.value(answer), f.objective(answer)
+		f.unconstrainedValue = f.matrix.value(answer)
+		f.unconstrainedReported = f.matrix.objective(answer)
 	}
 	f.WarnIsolated(o)
 	j.setup = f
@@ -52,20 +53,30 @@ func (s *Setup) Runs() clustering.Runs {
 }
 
 // Lanes implements clustering.Server.
-func (s *Setup) Lanes() int { return s.lanes }
+func (s *Setup) Lanes() int { return s.server.lanes }
 
 // Threads implements clustering.Server. Restarts share the shift and the notices, so only one computes at a time.
 func (s *Setup) Threads() int { return 1 }
 
+// Serve implements clustering.Server.
+func (s *Setup) Serve(ctx context.Context, requests clustering.Requests) error {
+	return s.server.serve(ctx, requests)
+}
+
 // NewStepper implements clustering.Setup.
 func (s *Setup) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
-	return &method{Setup: s, x: lane{l}, o: o, restart: restart, sigma: s.p.ToUnit(s.p.options.Sigma)}
+	return &method{
+		setup: s, p: s.p, matrix: s.matrix, x: lane{l}, o: o, restart: restart, sigma: s.p.ToUnit(s.p.options.Sigma),
+	}
 }
 
 // FillResult implements clustering.Setup.
 func (s *Setup) FillResult(r *clustering.Result) {
-	r.Warnings, r.ObjectiveName, r.Kernel.Matrix = s.notices, s.p.Objective.String(), &s.p.Matrix
-	r.Units, r.Satisfaction = s.p.Units, s.p.Constraints.Satisfaction(r.Labels)
+	r.Warnings = s.notices
+	r.ObjectiveName = s.p.Objective.String()
+	r.Kernel.Matrix = &s.p.Matrix
+	r.Units = s.p.Units
+	r.Satisfaction = s.p.Constraints.Satisfaction(r.Labels)
 }
 
 // rowsPerLaneK bounds the lanes to n / (16 k), so that their sums take at most an eighth of the memory of a stored

@@ -90,21 +90,21 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 // search runs one iteration of local search from the best labeling so far. It stops for the reason that steps of all
 // points ended or, once it has found an improvement, because it has converged.
 func (m *method) search() (clustering.Report, error) {
-	before := m.assignment.clone()
+	before := m.now.clone()
 	if m.best != nil {
-		if back := difference(m.labels, m.best.labels); len(back) > 0 {
+		if back := difference(m.now.labels, m.best.labels); len(back) > 0 {
 			if err := m.apply(back); err != nil {
 				return clustering.Report{}, m.restoreAfter(err, before)
 			}
-			before = m.assignment.clone()
+			before = m.now.clone()
 		}
 	}
 	if m.phase == afterChain {
 		if err := m.batch(); err != nil {
 			return clustering.Report{}, m.restoreAfter(err, before)
 		}
-		moves := difference(before.labels, m.labels)
-		if m.falls(before, m.value(m.assignment)) {
+		moves := difference(before.labels, m.now.labels)
+		if m.falls(before, m.matrix.value(m.now)) {
 			return m.accept(before, len(moves)), nil
 		}
 		m.phase = followChain
@@ -131,7 +131,7 @@ func (m *method) search() (clustering.Report, error) {
 
 // falls reports whether J falls from that of a labeling to a value by more than rounding.
 func (m *method) falls(from assignment, to float64) bool {
-	return m.value(from)-to > m.riseTolerance()
+	return m.matrix.value(from)-to > m.riseTolerance()
 }
 
 // accept counts an iteration and reports it. It is the last if J has not fallen by more than the tolerance.
@@ -139,9 +139,9 @@ func (m *method) accept(before assignment, moved int) clustering.Report {
 	m.iteration++
 	m.keepBest()
 	report := clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration,
-		Objective: m.objective(m.assignment), Moved: moved}}
-	if from := m.value(before); m.p.spec.Tolerance > 0 &&
-		from-m.value(m.assignment) <= m.p.spec.Tolerance*math.Abs(from) {
+		Objective: m.matrix.objective(m.now), Moved: moved}}
+	if from := m.matrix.value(before); m.p.spec.Tolerance > 0 &&
+		from-m.matrix.value(m.now) <= m.p.spec.Tolerance*math.Abs(from) {
 		report.Stop = clustering.StopTolerance
 	}
 	return report

@@ -9,8 +9,16 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Serve implements clustering.Server.
-func (s *Setup) Serve(ctx context.Context, requests clustering.Requests) error {
+// server serves the requests of restarts on the executor.
+type server struct {
+	p      *Problem
+	x      Executor
+	lanes  int
+	loaded []int32 // the executor's labels, lane after lane; nil if there are none
+}
+
+// serve answers requests of one kind; see clustering.Server.
+func (s *server) serve(ctx context.Context, requests clustering.Requests) error {
 	asked := make([]*request, len(requests))
 	queries := make(Queries, len(requests))
 	lists := make([][]int32, len(requests))
@@ -47,7 +55,7 @@ func (s *Setup) Serve(ctx context.Context, requests clustering.Requests) error {
 }
 
 // sweep serves loads and updates together. The first time it loads the labels of all lanes.
-func (s *Setup) sweep(ctx context.Context, requests clustering.Requests) ([]kernel.Int128, error) {
+func (s *server) sweep(ctx context.Context, requests clustering.Requests) ([]kernel.Int128, error) {
 	shape := s.shape()
 	if s.loaded == nil {
 		labels := clustering.Unassigned(s.lanes * s.p.n)
@@ -68,6 +76,6 @@ func (s *Setup) sweep(ctx context.Context, requests clustering.Requests) ([]kern
 	return self, err
 }
 
-func (s *Setup) shape() labeling.Shape {
+func (s *server) shape() labeling.Shape {
 	return labeling.Shape{Points: s.p.n, Clusters: s.p.spec.K, Lanes: s.lanes}
 }

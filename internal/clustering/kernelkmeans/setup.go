@@ -14,19 +14,16 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Setup holds what all runs over one matrix M share (Kulis2009 Table 3): the weights, the diagonal, and the automatic
-// shift once it is known.
+// weightedMatrix is what is known here about the matrix M and the weights a of its points (Kulis2009 Table 3), from
+// which objectives are computed.
 //
 //	objective           weights a    M
 //	kernel-kmeans       given or 1   a_i a_j k(x_i, x_j) + W
 //	ratio-association   1            A + W
 //	ratio-cut           1            A - D + W
 //	normalized-cut      degrees      A + W
-type Setup struct {
+type weightedMatrix struct {
 	p            *Problem
-	x            Executor
-	lanes        int
-	loaded       []int32 // the executor's labels, lane after lane; nil if there are none
 	weights      []float64
 	weightGrid   kernel.Grid
 	isolated     []bool          // points of degree 0 under normalized cut; nil if there are none
@@ -35,8 +32,15 @@ type Setup struct {
 	diagonal     []float64       // M_ii
 	diagonalTerm float64         // sum_i M_ii / a_i
 	diagonalSize float64         // sum_i |M_ii| / a_i
-	shift        *float64        // what autoShift found; nil if not yet known
-	notices      []clustering.Notice
+}
+
+// Setup holds what all runs over one matrix share. It implements clustering.Setup.
+type Setup struct {
+	p       *Problem
+	server  *server
+	matrix  *weightedMatrix
+	shift   *float64 // what autoShift found; nil if not yet known
+	notices []clustering.Notice
 	// J and the objective of the unconstrained answer, if it is known.
 	unconstrainedValue, unconstrainedReported float64
 }
@@ -44,19 +48,35 @@ type Setup struct {
 // NewSetup sets the operands of the executor, reads the diagonal, and warns about constraint weights that outweigh the
 // data.
 func NewSetup(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*Setup, error) {
-	f := &Setup{
-		p: p, x: x, lanes: p.Lanes(), weights: p.weights, weightGrid: p.weightGrid, notices: slices.Clone(p.Warnings),
-		active: p.n, constraints: p.Constraints,
+	lanes := p.Lanes()
+	matrix, err := newWeightedMatrix(ctx, p, x.Matrix(), lanes)
+	if err != nil {
+		return nil, err
+	}
+	s := &Setup{
+		server: &server{p: p, x: x, lanes: lanes}, p: p, matrix: matrix, notices: slices.Clone(p.Warnings),
+	}
+	typical := medianMagnitude(matrix.diagonal)
+	s.warnCoarseGrid(o, typical)
+	s.warnHeavyConstraints(o, typical)
+	return s, nil
+}
+
+// newWeightedMatrix finds the weights, sets the operands of m, and reads its diagonal.
+func newWeightedMatrix(ctx context.Context, p *Problem, m Matrix, lanes int) (*weightedMatrix, error) {
+	w := &weightedMatrix{
+		p: p, weights: p.weights, weightGrid: p.weightGrid, active: p.n, constraints: p.Constraints,
 	}
 	var sparseDiagonal []float64
 	if p.isCut() {
-		degrees, err := x.Matrix().Degrees(ctx)
+		degrees, err := m.Degrees(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if p.Objective == ObjectiveNormalizedCut {
-			f.weights, f.weightGrid = degrees, p.Matrix.Grid // exact sums of grid multiples
-			f.setIsolated()
+			w.weights = degrees
+			w.weightGrid = p.Matrix.Grid // exact sums of grid multiples
+			w.setIsolated()
 		} else {
 			sparseDiagonal = make([]float64, p.n)
 			for i, d := range degrees {
@@ -64,26 +84,24 @@ func NewSetup(ctx context.Context, p *Problem, x Executor, o clustering.Observer
 			}
 		}
 	}
-	if f.weights == nil {
-		f.weights = clustering.Ones(p.n)
+	if w.weights == nil {
+		w.weights = clustering.Ones(p.n)
 	}
-	sparse, err := sparsePart(p.n, f.constraints, p.Matrix.Grid, sparseDiagonal, nil)
+	sparse, err := sparsePart(p.n, w.constraints, p.Matrix.Grid, sparseDiagonal, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := x.Matrix().SetOperands(ctx, kernel.Operands{K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(),
-		Sparse: sparse}); err != nil {
+	operands := kernel.Operands{K: p.spec.K, Lanes: lanes, Weights: w.rowWeights(), Sparse: sparse}
+	if err := m.SetOperands(ctx, operands); err != nil {
 		return nil, err
 	}
-	if f.diagonal, err = x.Matrix().Diagonal(ctx); err != nil {
+	w.diagonal, err = m.Diagonal(ctx)
+	if err != nil {
 		return nil, err
 	}
-	f.diagonalTerm = partition.SumByTile(p.n, f.diagonalShare)
-	f.diagonalSize = partition.SumByTile(p.n, func(i int) float64 { return math.Abs(f.diagonalShare(i)) })
-	typical := medianMagnitude(f.diagonal)
-	f.warnCoarseGrid(o, typical)
-	f.warnHeavyConstraints(o, typical)
-	return f, nil
+	w.diagonalTerm = partition.SumByTile(p.n, w.diagonalShare)
+	w.diagonalSize = partition.SumByTile(p.n, func(i int) float64 { return math.Abs(w.diagonalShare(i)) })
+	return w, nil
 }
 
 func medianMagnitude(values []float64) float64 {
@@ -133,10 +151,10 @@ func (s *Setup) unbalancedStart(labels []int32) []clustering.Notice {
 	start := s.p.plan.Starts[0]
 	if largest := slices.Max(sizes); s.p.spec.K > 1 && start != clustering.StartLabels &&
 		start != clustering.StartRandom &&
-		float64(largest) > maxStartShare*float64(s.active) && s.active >= 20*s.p.spec.K {
+		float64(largest) > maxStartShare*float64(s.matrix.active) && s.matrix.active >= 20*s.p.spec.K {
 		return []clustering.Notice{s.addNotice(clustering.Notice{Code: "LOPSIDED_START", Message: fmt.Sprintf(
 			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; try "+
-				"a random start", largest, s.active)})}
+				"a random start", largest, s.matrix.active)})}
 	}
 	return nil
 }
@@ -159,18 +177,18 @@ func (s *Setup) Warn(o clustering.Observer, code, message string) {
 func (s *Setup) Notices() []clustering.Notice { return s.notices }
 
 // Weights returns a_i.
-func (s *Setup) Weights() []float64 { return s.weights }
+func (s *Setup) Weights() []float64 { return s.matrix.weights }
 
 // ObjectiveOf returns the objective of labels as kernel k-means reports it, and the objective without constraints; see
 // clustering.Result.PlainObjective.
 func (s *Setup) ObjectiveOf(ctx context.Context, labels []int32) (objective float64, plain *float64, err error) {
-	labels = s.unlabeled(labels)
-	self, err := s.x.Load(ctx, labels)
+	labels = s.matrix.unlabeled(labels)
+	self, err := s.server.x.Load(ctx, labels)
 	if err != nil {
 		return 0, nil, err
 	}
-	l := s.newAssignment(labels, self)
-	return s.objective(l), s.plainObjective(l), nil
+	l := s.matrix.newAssignment(labels, self)
+	return s.matrix.objective(l), s.matrix.plainObjective(l), nil
 }
 
 // addNotice keeps a notice for the result.
@@ -187,7 +205,7 @@ func (s *Setup) autoShift(ctx context.Context) (float64, error) {
 		return *s.shift, nil
 	}
 	roots := make([]float64, s.p.n)
-	for i, a := range s.weights {
+	for i, a := range s.matrix.weights {
 		if roots[i] = math.Sqrt(a); a == 0 {
 			roots[i] = math.Inf(1) // the matrix without isolated points
 		}
@@ -197,7 +215,7 @@ func (s *Setup) autoShift(ctx context.Context) (float64, error) {
 		for i := range v {
 			scaled[i] = v[i] / roots[i]
 		}
-		products, err := s.x.Matrix().Multiply(ctx, [][]float64{scaled})
+		products, err := s.server.x.Matrix().Multiply(ctx, [][]float64{scaled})
 		if err != nil {
 			return nil, err
 		}

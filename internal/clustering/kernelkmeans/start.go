@@ -54,7 +54,7 @@ func (m *method) start(ctx context.Context) error {
 // joinNearest assigns every point without a label to the nearest cluster, by the distances d_ic to the labeled points.
 // If no point has a label, all begin in the first cluster.
 func (m *method) joinNearest(labels []int32) error {
-	if labels = m.unlabeled(labels); len(labels) > 0 && slices.Max(labels) < 0 {
+	if labels = m.matrix.unlabeled(labels); len(labels) > 0 && slices.Max(labels) < 0 {
 		return m.load(make([]int32, m.p.n))
 	}
 	if err := m.load(labels); err != nil {
@@ -66,7 +66,7 @@ func (m *method) joinNearest(labels []int32) error {
 	}
 	joining := moves[:0]
 	for _, move := range moves {
-		if move.From < 0 && !m.isIsolated(int(move.Point)) {
+		if move.From < 0 && !m.matrix.isIsolated(int(move.Point)) {
 			joining = append(joining, move)
 		}
 	}
@@ -79,12 +79,12 @@ func (m *method) kmeansPlusPlus() ([]int32, error) {
 	n := m.p.n
 	rng := m.p.Random(uint64(m.restart))
 	labels := clustering.Unassigned(n)
-	chance := append([]float64(nil), m.weights...) // what the next draw is proportional to
+	chance := append([]float64(nil), m.matrix.weights...) // what the next draw is proportional to
 	nearest := make([]float64, n)
-	for c := range min(m.p.spec.K, m.active) {
+	for c := range min(m.p.spec.K, m.matrix.active) {
 		q := clustering.Draw(rng.Float64(), chance)
 		if q < 0 { // only copies of chosen points are left: take the first that is not chosen
-			for q = 0; labels[q] >= 0 || m.isIsolated(q); q++ {
+			for q = 0; labels[q] >= 0 || m.matrix.isIsolated(q); q++ {
 			}
 		}
 		labels[q] = int32(c)
@@ -97,8 +97,8 @@ func (m *method) kmeansPlusPlus() ([]int32, error) {
 			if c == 0 || d < nearest[i] {
 				nearest[i] = d
 			}
-			chance[i] = float64(m.weights[i] * nearest[i])
-			if labels[i] >= 0 || m.isIsolated(i) {
+			chance[i] = float64(m.matrix.weights[i] * nearest[i])
+			if labels[i] >= 0 || m.matrix.isIsolated(i) {
 				chance[i] = 0
 			}
 		}
@@ -108,8 +108,8 @@ func (m *method) kmeansPlusPlus() ([]int32, error) {
 
 // pairDistance returns d(p,q) in kernel space, given M_pq.
 func (m *method) pairDistance(p, q int, affinity float64) float64 {
-	ap, aq := m.weights[p], m.weights[q]
-	return m.diagonal[p]/float64(ap*ap) + m.diagonal[q]/float64(aq*aq) - 2*affinity/float64(ap*aq)
+	ap, aq := m.matrix.weights[p], m.matrix.weights[q]
+	return m.matrix.diagonal[p]/float64(ap*ap) + m.matrix.diagonal[q]/float64(aq*aq) - 2*affinity/float64(ap*aq)
 }
 
 // farthestFirst implements Kulis2009 Algorithm 3: k must-link components become the first clusters, the largest first,
@@ -139,11 +139,11 @@ func (m *method) farthestFirst() ([]int32, error) {
 			break // fewer components than clusters: the rest start empty
 		}
 		taken[best] = true
-		members := m.constraints.Components().Members(candidates[best])
+		members := m.matrix.constraints.Components().Members(candidates[best])
 		for _, p := range members {
 			labels[p] = int32(len(chosen.components))
-			chosen.weight += m.weights[p]
-			chosen.diagonal += m.diagonal[p] / m.weights[p]
+			chosen.weight += m.matrix.weights[p]
+			chosen.diagonal += m.matrix.diagonal[p] / m.matrix.weights[p]
 		}
 		chosen.points += len(members)
 		chosen.components = append(chosen.components, candidates[best])
@@ -172,14 +172,14 @@ type chosenSet struct {
 // scoreCandidate returns the distance of a component from all chosen ones, or its size if there are none, and whether
 // it is cannot-linked to each of them.
 func (m *method) scoreCandidate(chosen *chosenSet, candidate int32) (score float64, apart bool) {
-	members := m.constraints.Components().Members(candidate)
+	members := m.matrix.constraints.Components().Members(candidate)
 	if len(chosen.components) == 0 {
 		return float64(len(members)), false
 	}
 	weight, diagonal, cross := 0.0, 0.0, 0.0
 	for _, p := range members {
-		weight += m.weights[p]
-		diagonal += m.diagonal[p] / m.weights[p]
+		weight += m.matrix.weights[p]
+		diagonal += m.matrix.diagonal[p] / m.matrix.weights[p]
 		cross += chosen.affinity[p]
 	}
 	score = float64(chosen.weight*diagonal) + float64(weight*chosen.diagonal) - 2*cross
@@ -187,16 +187,16 @@ func (m *method) scoreCandidate(chosen *chosenSet, candidate int32) (score float
 		score /= float64(len(members) * chosen.points)
 	}
 	return score, !slices.ContainsFunc(chosen.components, func(other int32) bool {
-		return !m.constraints.Apart(candidate, other)
+		return !m.matrix.constraints.Apart(candidate, other)
 	})
 }
 
 // candidates returns the components of at least two points if there are k of them, otherwise all components.
 func (m *method) candidates() []int32 {
-	components := m.constraints.Components()
+	components := m.matrix.constraints.Components()
 	var all, joined []int32
 	for c := range int32(components.Count()) {
-		if m.isIsolated(int(components.Members(c)[0])) {
+		if m.matrix.isIsolated(int(components.Members(c)[0])) {
 			continue
 		}
 		all = append(all, c)
@@ -218,7 +218,7 @@ const startTolerance = 1e-5
 // are left out and get no label yet.
 func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 	factors := make([]float64, m.p.n)
-	for i, a := range m.weights {
+	for i, a := range m.matrix.weights {
 		if a > 0 { // else the point is isolated
 			factors[i] = 1 / math.Sqrt(a)
 		}
@@ -229,7 +229,7 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 		return clustering.Unassigned(m.p.n), nil
 	}
 	options := embedding.NewReporter(m.o).SolverOptions(startTolerance)
-	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Setup.x.Matrix(), factors)), k,
+	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.setup.server.x.Matrix(), factors)), k,
 		m.p.Source(clustering.StreamEigen), options)
 	if err != nil {
 		return nil, err
@@ -242,9 +242,9 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 // largePieces returns all points except isolated ones and those in small pieces of the graph.
 func (m *method) largePieces() embedding.Subset {
 	left := make([]bool, m.p.n)
-	copy(left, m.isolated)
+	copy(left, m.matrix.isolated)
 	if m.p.graph != nil {
-		pieces := m.p.Pieces(m.constraints.Components())
+		pieces := m.p.Pieces(m.matrix.constraints.Components())
 		keep := pieces.Included(m.p.spec.K)
 		for i, c := range pieces.Piece {
 			left[i] = left[i] || !keep[c]
@@ -278,7 +278,7 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 	options := multilevel.Options{K: k, Threads: parallel.Threads(ctx), Level: func(l multilevel.Level) {
 		m.o.Observe(clustering.LevelStarted(l))
 	}}
-	if components := m.constraints.Components(); components.Count() < m.p.n {
+	if components := m.matrix.constraints.Components(); components.Count() < m.p.n {
 		options.Together, options.Groups = choose.Numbers(rows, m.p.n, components.Of)
 	}
 	found, err := multilevel.Cluster(ctx, g, options, *m.p.Source(uint64(m.restart)))
@@ -291,15 +291,15 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 	for at, i := range rows {
 		labels[i] = found.Labels[at]
 	}
-	component.Attach(labels, m.p.spec.K, m.p.graph, m.constraints)
+	component.Attach(labels, m.p.spec.K, m.p.graph, m.matrix.constraints)
 	return labels, nil
 }
 
 // multilevelGraph returns M with its weights.
 func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
-	matrix := multilevel.Matrix{Graph: m.p.graph, Scale: m.p.Matrix.Scale, Keep: keep, Diagonal: m.diagonal,
-		Mass: m.rowWeights()}
-	for _, pair := range m.constraints.Pairs() {
+	matrix := multilevel.Matrix{Graph: m.p.graph, Scale: m.p.Matrix.Scale, Keep: keep, Diagonal: m.matrix.diagonal,
+		Mass: m.matrix.rowWeights()}
+	for _, pair := range m.matrix.constraints.Pairs() {
 		matrix.Entries = append(matrix.Entries, dataset.Edge{Source: pair.I, Target: pair.J,
 			Weight: signedWeight(pair)})
 		if pair.Kind == constraint.CannotLink {
@@ -310,10 +310,10 @@ func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
 		// The associations of A - D are negative. Adding the mean degree to the diagonal makes them positive and does
 		// not change the differences between labelings.
 		mean := 0.0
-		for _, d := range m.diagonal {
+		for _, d := range m.matrix.diagonal {
 			mean -= d / float64(m.p.n)
 		}
-		matrix.Diagonal = slices.Clone(m.diagonal)
+		matrix.Diagonal = slices.Clone(m.matrix.diagonal)
 		for i := range matrix.Diagonal {
 			matrix.Diagonal[i] += mean
 		}
@@ -327,7 +327,7 @@ func (m *method) unite() error {
 	if !m.p.startOpen() || m.p.Constraints.Len() == 0 {
 		return nil
 	}
-	components := m.constraints.Components() // in which isolated points are alone
+	components := m.matrix.constraints.Components() // in which isolated points are alone
 	var moves []labeling.Move
 	counts := make([]int, m.p.spec.K)
 	for component := range int32(components.Count()) {
@@ -336,9 +336,9 @@ func (m *method) unite() error {
 			continue
 		}
 		clear(counts)
-		most := m.labels[members[0]]
+		most := m.now.labels[members[0]]
 		for _, i := range members {
-			counts[m.labels[i]]++
+			counts[m.now.labels[i]]++
 		}
 		for c, count := range counts {
 			if count > counts[most] || count == counts[most] && int32(c) < most {
@@ -346,8 +346,8 @@ func (m *method) unite() error {
 			}
 		}
 		for _, i := range members {
-			if m.labels[i] != most {
-				moves = append(moves, labeling.Move{Point: i, From: m.labels[i], To: most})
+			if m.now.labels[i] != most {
+				moves = append(moves, labeling.Move{Point: i, From: m.now.labels[i], To: most})
 			}
 		}
 	}

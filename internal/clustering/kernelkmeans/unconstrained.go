@@ -3,6 +3,7 @@ package kernelkmeans
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
@@ -53,7 +54,7 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 		cost = 1
 	}
 	chosen.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 {
-		return pair.Weight * min(cost*((f.weights[pair.I]+f.weights[pair.J])/2), p.maxConstraintUnit)
+		return pair.Weight * min(cost*((f.matrix.weights[pair.I]+f.matrix.weights[pair.J])/2), p.maxConstraintUnit)
 	})
 	return &chosen, nil
 }
@@ -65,14 +66,14 @@ func (s *Setup) leastMerge(ctx context.Context, labels []int32) (float64, error)
 	weight := make([]float64, k)
 	for i, c := range labels {
 		members[c] = append(members[c], int32(i))
-		weight[c] += s.weights[i]
+		weight[c] += s.matrix.weights[i]
 	}
 	// Each cluster is compared with those before it, so that one row of Q_cd is enough: k may be in the thousands.
 	least := math.Inf(1)
 	between := make([]float64, k)
 	self := make([]float64, k)
 	for from := 0; from < k; from += kernel.MaxLanes {
-		sums, err := s.x.Matrix().ColumnSums(ctx, members[from:min(k, from+kernel.MaxLanes)])
+		sums, err := s.server.x.Matrix().ColumnSums(ctx, members[from:min(k, from+kernel.MaxLanes)])
 		if err != nil {
 			return 0, err
 		}
@@ -102,19 +103,20 @@ func (s *Setup) leastMerge(ctx context.Context, labels []int32) (float64, error)
 
 // assignmentOf loads labels, before any lane has labels of its own, and returns them with their sums.
 func (s *Setup) assignmentOf(ctx context.Context, labels []int32) (assignment, error) {
-	labels = s.unlabeled(labels)
-	self, err := s.x.Load(ctx, append(labels[:len(labels):len(labels)], clustering.Unassigned((s.lanes-1)*s.p.n)...))
+	labels = s.matrix.unlabeled(labels)
+	others := clustering.Unassigned((s.server.lanes - 1) * s.p.n)
+	self, err := s.server.x.Load(ctx, slices.Concat(labels, others))
 	if err != nil {
 		return assignment{}, err
 	}
-	return s.newAssignment(labels, self[:s.p.spec.K]), nil
+	return s.matrix.newAssignment(labels, self[:s.p.spec.K]), nil
 }
 
 // startedJob is a job whose setup is known.
-type startedJob struct{ *Setup }
+type startedJob struct{ setup *Setup }
 
 func (b startedJob) Notices() []clustering.Notice { return nil }
 
 func (b startedJob) Begin(context.Context, clustering.Observer) (clustering.Setup, error) {
-	return b.Setup, nil
+	return b.setup, nil
 }

@@ -35,7 +35,7 @@ var (
 //	preparing  the attempt is counted                its problem and a worker are there (prepare in supervise.go)
 //	running    RUNNING; events, snapshots, the       the run returns (execute in supervise.go)
 //	           time used
-//	deciding   blobs of the result                   beginEnd sets ending (storeEnd in end.go)
+//	deciding   blobs of the result                   beginEnd sets ending (storeEnd in outcome.go)
 //	ending     the same                              the transaction that ends the job is committed (commitEnd in
 //	                                                 end.go)
 //	ended      the final record; no key in           Delete, which records.Sweeper calls, too

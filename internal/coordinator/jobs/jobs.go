@@ -5,10 +5,10 @@
 // back anything a client has seen. Runs are deterministic: after a crash, an unfinished job resumes from its last
 // snapshot and must produce the same events that were already sent.
 //
-// A job moves through the files as follows: admission.go creates and queues it, supervise.go runs it, and end.go stores
-// how it ended. recover.go resumes the jobs that an earlier coordinator left unfinished; attempts.go counts how often a
-// job crashed it. progress.go keeps what a job is doing at the moment. The comment of type Job lists the states in
-// between.
+// A job moves through the files as follows: admission.go creates and queues it, supervise.go runs it, decide.go decides
+// how it ends, outcome.go stores its result, and end.go commits and publishes the end. recover.go resumes the jobs that
+// an earlier coordinator left unfinished; attempts.go counts how often a job crashed it. progress.go keeps what a job
+// is doing at the moment. The comment of type Job lists the states in between.
 package jobs
 
 import (

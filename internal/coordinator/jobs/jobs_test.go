@@ -153,7 +153,11 @@ func TestAJobLeavesTheQueueBeforeItsEndIsSeen(t *testing.T) {
 		j.mu.Lock() // so that the end stays unseen
 		close(committed)
 	}}
-	go func() { ended <- m.commitEnd(j, decide(runOutcome{}, nil, true, nil), endBlobs{outcome: "outcome"}) }()
+	go func() {
+		d := decide(runOutcome{}, nil, true, nil)
+		_, err := m.commitEnd(j, m.planEnd(j, d, endBlobs{outcome: "outcome"}))
+		ended <- err
+	}()
 	<-committed
 	for began := time.Now(); m.queue.Running() > 0; runtime.Gosched() {
 		if time.Since(began) > 5*time.Second {

@@ -1,4 +1,4 @@
-package coordinator
+package gate_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/audit"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 func readAudit(t *testing.T, path string) (lines []audit.Line) {
@@ -36,28 +37,28 @@ func readAudit(t *testing.T, path string) (lines []audit.Line) {
 
 // The audit log has who did what to which object, and how it ended.
 func TestAuditLog(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.Security.AuditLog = filepath.Join(t.TempDir(), "audit")
-	s := newSecured(t, cfg, scripted(steps(1)))
-	alice := s.withToken(s.tokens["alice"])
-	data := alice.upload()
-	job := alice.create(spec(data))
-	alice.end(job)
+	s := coordinatortest.StartSecured(t, cfg, coordinatortest.Steps(1))
+	alice := s.WithToken(s.Tokens["alice"])
+	data := alice.Upload()
+	job := alice.Create(coordinatortest.Spec(data))
+	alice.End(job)
 	secret := access.NewToken()
-	_, err := alice.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: secret}) // no id, but a secret
-	wantError(t, err, codes.NotFound, records.JobNotFound)
-	_, err = s.withToken(secret).jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: job})
-	wantError(t, err, codes.Unauthenticated, "UNKNOWN_TOKEN")
-	_, err = alice.cluster.DrainWorker(t.Context(), &cleavev1.DrainWorkerRequest{WorkerId: "w"})
-	wantError(t, err, codes.PermissionDenied, "ROLE_MISSING")
+	_, err := alice.Jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: secret}) // no id, but a secret
+	coordinatortest.WantError(t, err, codes.NotFound, records.JobNotFound)
+	_, err = s.WithToken(secret).Jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: job})
+	coordinatortest.WantError(t, err, codes.Unauthenticated, "UNKNOWN_TOKEN")
+	_, err = alice.Cluster.DrainWorker(t.Context(), &cleavev1.DrainWorkerRequest{WorkerId: "w"})
+	coordinatortest.WantError(t, err, codes.PermissionDenied, "ROLE_MISSING")
 	for _, chosen := range []string{"nightly-run.42", secret} {
 		named := metadata.AppendToOutgoingContext(t.Context(), observe.RequestIDHeader, chosen)
-		_, err = alice.cluster.GetLimits(named, &cleavev1.GetLimitsRequest{})
+		_, err = alice.Cluster.GetLimits(named, &cleavev1.GetLimitsRequest{})
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	s.close()
+	s.Close()
 
 	type short struct{ event, caller, role, method, code, reason, ids string }
 	want := []short{
@@ -104,17 +105,17 @@ func TestAuditLog(t *testing.T) {
 
 // The audit log has the calls that clients make over HTTP, and no others.
 func TestAuditLogOfHTTP(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.Security.AuditLog = filepath.Join(t.TempDir(), "audit")
-	h := newHarness(t, cfg, scripted(steps(1)))
-	client := h.httpClient(nil, false)
-	if got := ask(t, client, "POST", "http://localhost/v1/tables?format=csv",
-		"x\n"+strings.Repeat("1\n", 100<<10)); got.status != 200 {
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	client := h.HTTPClient(nil, false)
+	if got := client.Ask("POST", "http://localhost/v1/tables?format=csv",
+		"x\n"+strings.Repeat("1\n", 100<<10)); got.Status != 200 {
 		t.Errorf("%+v", got)
 	}
-	ask(t, client, "POST", "http://localhost/v1/jobs",
+	client.Ask("POST", "http://localhost/v1/jobs",
 		`{"spec":{"k":2,"datasetId":"`+strings.Repeat("x", 100<<10)+`"}}`)
-	h.close()
+	h.Close()
 	var got []string
 	for _, line := range readAudit(t, cfg.Security.AuditLog) {
 		got = append(got, line.Event+" "+strings.TrimPrefix(line.Method, "/cleave.v1."))
@@ -128,14 +129,14 @@ func TestAuditLogOfHTTP(t *testing.T) {
 // The audit log has the request ids that clients choose, so that its lines can be found, but no secrets and no long
 // texts.
 func TestAuditedRequestIDs(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.Security.AuditLog = filepath.Join(t.TempDir(), "audit")
-	h := newHarness(t, cfg, scripted(steps(1)))
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
 	secret := access.NewToken()
 	want := map[string]string{"nightly-17": "nightly-17", secret: "[redacted]",
 		strings.Repeat("x", 5000): strings.Repeat("x", 200) + "..."}
 	for id, logged := range want {
-		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{RequestId: id, Spec: spec("none")})
+		_, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{RequestId: id, Spec: coordinatortest.Spec("none")})
 		if err == nil {
 			t.Fatal("a job without data is created")
 		}
@@ -152,17 +153,17 @@ func TestNothingIsChangedWithoutTheAuditLog(t *testing.T) {
 	if _, err := os.Stat(full); err != nil {
 		return // not a Linux
 	}
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.Security.AuditLog = full
-	h := newHarness(t, cfg, scripted(steps(1)))
-	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec("x")})
-	wantError(t, err, codes.Unavailable, "AUDIT_LOG_FAILED")
-	stream, err := h.datasets.CreateDataset(t.Context())
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	_, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec("x")})
+	coordinatortest.WantError(t, err, codes.Unavailable, "AUDIT_LOG_FAILED")
+	stream, err := h.Datasets.CreateDataset(t.Context())
 	if err == nil {
 		_, err = stream.CloseAndRecv()
 	}
-	wantError(t, err, codes.Unavailable, "AUDIT_LOG_FAILED")
-	if _, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{}); err != nil {
+	coordinatortest.WantError(t, err, codes.Unavailable, "AUDIT_LOG_FAILED")
+	if _, err := h.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{}); err != nil {
 		t.Error(err)
 	}
 }

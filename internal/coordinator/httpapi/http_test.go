@@ -1,4 +1,4 @@
-package coordinator
+package httpapi_test
 
 import (
 	"archive/zip"
@@ -8,191 +8,126 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/parquet-go/parquet-go"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
-
-// httpClient is an HTTP client of a harness, by HTTP/1.1 or, with two, by HTTP/2.
-func (h *harness) httpClient(config *tls.Config, two bool) *http.Client {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(!two)
-	protocols.SetUnencryptedHTTP2(two && config == nil)
-	protocols.SetHTTP2(two && config != nil)
-	transport := &http.Transport{
-		DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return h.listener.Dial(ctx) },
-		TLSClientConfig: config, Protocols: protocols,
-	}
-	h.t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}
-}
-
-// answer is a response with its body.
-type answer struct {
-	status int
-	header http.Header
-	body   string
-}
-
-// ask makes a request. headers are names and values in turn. It checks that the response, whatever it is, has an id.
-func ask(t *testing.T, client *http.Client, method, url, body string, headers ...string) answer {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at := 0; at < len(headers); at += 2 {
-		request.Header.Set(headers[at], headers[at+1])
-		if headers[at] == "Host" {
-			request.Host = headers[at+1]
-		}
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, sent := response.Header.Get("X-Request-Id"), request.Header.Get("X-Request-Id"); got == "" ||
-		sent != "" && got != sent {
-		t.Errorf("%s %s: the id of the request is %q, and that of the response %q", method, url, sent, got)
-	}
-	return answer{response.StatusCode, response.Header, string(text)}
-}
-
-// field returns a value in the JSON of an answer.
-func (a answer) field(t *testing.T, path ...string) any {
-	t.Helper()
-	var value any
-	if err := json.Unmarshal([]byte(a.body), &value); err != nil {
-		t.Fatalf("%v: %s", err, a.body)
-	}
-	for _, name := range path {
-		value = value.(map[string]any)[name]
-	}
-	return value
-}
 
 // A job by plain HTTP, from the upload of a file to its labels in every format, over HTTP/1.1 and HTTP/2.
 func TestAJobOverHTTP(t *testing.T) {
 	for _, two := range []bool{false, true} {
-		h := newHarness(t, testConfig(), scripted(steps(3)))
-		client := h.httpClient(nil, two)
+		h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(3))
+		client := h.HTTPClient(nil, two)
 		const base = "http://localhost"
-		uploaded := ask(t, client, "POST", base+"/v1/datasets?format=csv&display_name=line", "x\n0\n10\n1\n11\n",
+		uploaded := client.Ask("POST", base+"/v1/datasets?format=csv&display_name=line", "x\n0\n10\n1\n11\n",
 			"X-Request-Id", "mine")
-		id, _ := uploaded.field(t, "dataset", "datasetId").(string)
-		if uploaded.status != 200 || id != h.upload() {
+		id, _ := uploaded.Field(t, "dataset", "datasetId").(string)
+		if uploaded.Status != 200 || id != h.Upload() {
 			t.Fatalf("%+v", uploaded)
 		}
-		if parts := ask(t, client, "POST", base+"/v1/datasets",
+		if parts := client.Ask("POST", base+"/v1/datasets",
 			`{"header": {"points": {"columns": 1}}}{"values": {"values": [0, 10]}}
-			{"values": {"values": [1, 11]}}`, "Content-Type", "application/x-ndjson"); parts.field(t, "dataset",
+			{"values": {"values": [1, 11]}}`, "Content-Type", "application/x-ndjson"); parts.Field(t, "dataset",
 			"datasetId") != id {
 			t.Errorf("%+v", parts)
 		}
 
 		job := fmt.Sprintf(`{"requestId": "once", "displayName": "by curl", "spec": {"datasetId": %q, "k": 2, `+
 			`"kernelKmeans": {}}}`, id)
-		created := ask(t, client, "POST", base+"/v1/jobs", job)
-		jobID, _ := created.field(t, "job", "jobId").(string)
-		if again := ask(t, client, "POST", base+"/v1/jobs", job); again.field(t, "job", "jobId") != jobID {
+		created := client.Ask("POST", base+"/v1/jobs", job)
+		jobID, _ := created.Field(t, "job", "jobId").(string)
+		if again := client.Ask("POST", base+"/v1/jobs", job); again.Field(t, "job", "jobId") != jobID {
 			t.Errorf("a repeated request made another job: %+v", again)
 		}
 		path := base + "/v1/jobs/" + jobID
 
-		events := ask(t, client, "GET", path+"/events", "")
-		want, _ := h.watch(jobID, 0)
+		events := client.Ask("GET", path+"/events", "")
+		want, _ := h.Watch(jobID, 0)
 		var numbers []float64
-		for line := range strings.Lines(events.body) {
-			if n, is := (answer{body: line}).field(t, "event").(map[string]any); is {
+		for line := range strings.Lines(events.Body) {
+			if n, is := (coordinatortest.Answer{Body: line}).Field(t, "event").(map[string]any); is {
 				numbers = append(numbers, n["sequence"].(float64))
 			}
 		}
-		if events.header.Get("Content-Type") != "application/x-ndjson" || len(numbers) != len(want) ||
+		if events.Header.Get("Content-Type") != "application/x-ndjson" || len(numbers) != len(want) ||
 			!slices.IsSorted(numbers) {
 			t.Errorf("%d of %d events: %v", len(numbers), len(want), numbers)
 		}
 
-		stream := ask(t, client, "GET", path+"/events", "", "Accept", "text/event-stream", "Last-Event-ID", "2")
-		if !strings.HasPrefix(stream.body, "id: 3\ndata: {") || !strings.HasSuffix(stream.body, "}\n\n") ||
-			strings.Count(stream.body, "\nid: ") != len(want)-3 {
-			t.Errorf("%s", stream.body)
+		stream := client.Ask("GET", path+"/events", "", "Accept", "text/event-stream", "Last-Event-ID", "2")
+		if !strings.HasPrefix(stream.Body, "id: 3\ndata: {") || !strings.HasSuffix(stream.Body, "}\n\n") ||
+			strings.Count(stream.Body, "\nid: ") != len(want)-3 {
+			t.Errorf("%s", stream.Body)
 		}
-		if over := ask(t, client, "GET", path+"/events", "", "Accept", "text/event-stream", "Last-Event-ID",
-			fmt.Sprint(len(want))); over.status != http.StatusNoContent {
+		if over := client.Ask("GET", path+"/events", "", "Accept", "text/event-stream", "Last-Event-ID",
+			fmt.Sprint(len(want))); over.Status != http.StatusNoContent {
 			t.Errorf("an EventSource would connect again and again: %+v", over)
 		}
 
-		if got := ask(t, client, "GET", path+"/labels", ""); got.body != `{"labels":[0,1,0,1]}`+"\n" {
-			t.Errorf("%s", got.body)
+		if got := client.Ask("GET", path+"/labels", ""); got.Body != `{"labels":[0,1,0,1]}`+"\n" {
+			t.Errorf("%s", got.Body)
 		}
-		if got := ask(t, client, "GET", path+"/labels", "", "Accept",
-			"text/html;q=0.5, text/csv"); got.body != "index,label\n0,0\n1,1\n2,0\n3,1\n" ||
-			got.header.Get("Content-Type") != "text/csv" {
+		if got := client.Ask("GET", path+"/labels", "", "Accept",
+			"text/html;q=0.5, text/csv"); got.Body != "index,label\n0,0\n1,1\n2,0\n3,1\n" ||
+			got.Header.Get("Content-Type") != "text/csv" {
 			t.Errorf("%+v", got)
 		}
-		file := ask(t, client, "GET", path+"/labels", "", "Accept", "application/vnd.apache.parquet")
+		file := client.Ask("GET", path+"/labels", "", "Accept", "application/vnd.apache.parquet")
 		rows, err := parquet.Read[struct {
 			Index int64 `parquet:"index"`
 			Label int64 `parquet:"label"`
-		}](strings.NewReader(file.body), int64(len(file.body)))
+		}](strings.NewReader(file.Body), int64(len(file.Body)))
 		if err != nil || len(rows) != 4 || rows[3].Index != 3 || rows[3].Label != 1 {
 			t.Errorf("%v, %v", rows, err)
 		}
-		if kind, name := file.header.Get("Content-Type"),
-			file.header.Get("Content-Disposition"); kind != "application/vnd.apache.parquet" ||
+		if kind, name := file.Header.Get("Content-Type"),
+			file.Header.Get("Content-Disposition"); kind != "application/vnd.apache.parquet" ||
 			name != "attachment; filename=labels.parquet" {
 			t.Errorf("the headers of a Parquet file: %q, %q", kind, name)
 		}
-		if got := ask(t, client, "GET", path+"/labels?format=jsonl&first_index=2",
-			""); got.body != `{"firstIndex":2,"labels":[0,1],"rows":[],"ids":[]}`+"\n" {
-			t.Errorf("%s", got.body)
+		if got := client.Ask("GET", path+"/labels?format=jsonl&first_index=2",
+			""); got.Body != `{"firstIndex":2,"labels":[0,1],"rows":[],"ids":[]}`+"\n" {
+			t.Errorf("%s", got.Body)
 		}
 
-		if got := ask(t, client, "GET", path+"/result",
-			""); got.field(t, "result", "stopReason") != "STOP_REASON_CONVERGED" {
-			t.Errorf("%s", got.body)
+		if got := client.Ask("GET", path+"/result",
+			""); got.Field(t, "result", "stopReason") != "STOP_REASON_CONVERGED" {
+			t.Errorf("%s", got.Body)
 		}
-		if got := ask(t, client, "GET", base+"/v1/jobs?states=JOB_STATE_SUCCEEDED&page_size=5",
-			""); len(got.field(t, "jobs").([]any)) != 1 {
-			t.Errorf("%s", got.body)
+		if got := client.Ask("GET", base+"/v1/jobs?states=JOB_STATE_SUCCEEDED&page_size=5",
+			""); len(got.Field(t, "jobs").([]any)) != 1 {
+			t.Errorf("%s", got.Body)
 		}
-		if got := ask(t, client, "GET", base+"/v1/jobs?name_contains=nothing",
-			""); got.body != `{"jobs":[],"nextPageToken":""}`+"\n" {
-			t.Errorf("%s", got.body)
+		if got := client.Ask("GET", base+"/v1/jobs?name_contains=nothing",
+			""); got.Body != `{"jobs":[],"nextPageToken":""}`+"\n" {
+			t.Errorf("%s", got.Body)
 		}
-		if got := ask(t, client, "POST", path+":cancel", ""); got.field(t, "job", "state") != "JOB_STATE_SUCCEEDED" {
-			t.Errorf("%s", got.body)
+		if got := client.Ask("POST", path+":cancel", ""); got.Field(t, "job", "state") != "JOB_STATE_SUCCEEDED" {
+			t.Errorf("%s", got.Body)
 		}
-		if got := ask(t, client, "DELETE", path, ""); got.status != 200 {
+		if got := client.Ask("DELETE", path, ""); got.Status != 200 {
 			t.Errorf("%+v", got)
 		}
-		if got := ask(t, client, "GET", path, ""); got.status != 404 {
+		if got := client.Ask("GET", path, ""); got.Status != 404 {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -200,11 +135,11 @@ func TestAJobOverHTTP(t *testing.T) {
 
 // Errors are the JSON of google.rpc.Status with the status of HTTP that fits.
 func TestErrorsOverHTTP(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.MaxDatasetBytes, cfg.MaxMessageBytes, cfg.UploadBytes = 10_000, 2_000, 30_000
-	h := newHarness(t, cfg, scripted(steps(1)))
-	id := h.upload()
-	client := h.httpClient(nil, false)
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	id := h.Upload()
+	client := h.HTTPClient(nil, false)
 	large := strings.Repeat("1,2,3\n", 5_000)
 	for _, c := range []struct {
 		method, path, body string
@@ -243,26 +178,26 @@ func TestErrorsOverHTTP(t *testing.T) {
 		{"POST", "/v1/tables?format=parquet", "PAR1", 400, 3, "the body"},
 		{"POST", "/v1/datasets", `{"header": {"points": {}}}`, 400, 3, "?format=csv"},
 	} {
-		got := ask(t, client, c.method, "http://127.0.0.1:7400"+c.path, c.body)
-		if message, _ := got.field(t, "message").(string); got.status != c.status || got.field(t, "code") != c.code ||
+		got := client.Ask(c.method, "http://127.0.0.1:7400"+c.path, c.body)
+		if message, _ := got.Field(t, "message").(string); got.Status != c.status || got.Field(t, "code") != c.code ||
 			!strings.Contains(message, c.words) {
-			t.Errorf("%s %s %.40q: %d %s", c.method, c.path, c.body, got.status, got.body)
+			t.Errorf("%s %s %.40q: %d %s", c.method, c.path, c.body, got.Status, got.Body)
 		}
 	}
-	if got := ask(t, client, "GET", "http://localhost/v1/jobs/none", ""); !strings.Contains(got.body,
+	if got := client.Ask("GET", "http://localhost/v1/jobs/none", ""); !strings.Contains(got.Body,
 		`"reason":"JOB_NOT_FOUND"`) {
-		t.Errorf("the reason is missing: %s", got.body)
+		t.Errorf("the reason is missing: %s", got.Body)
 	}
-	if got := ask(t, client, "POST", "http://localhost/v1/jobs", fmt.Sprintf(`{"spec": {"datasetId": %q, "k": 9}}`,
-		id)); !strings.Contains(got.body, `"field":"spec.k"`) {
-		t.Errorf("the field is missing: %s", got.body)
+	if got := client.Ask("POST", "http://localhost/v1/jobs", fmt.Sprintf(`{"spec": {"datasetId": %q, "k": 9}}`,
+		id)); !strings.Contains(got.Body, `"field":"spec.k"`) {
+		t.Errorf("the field is missing: %s", got.Body)
 	}
 }
 
 // Clients that send the body of an upload slowly do not keep others from theirs.
 func TestSlowUploadsOverHTTP(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	client := h.httpClient(nil, false)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	client := h.HTTPClient(nil, false)
 	var slow sync.WaitGroup
 	var bodies []*io.PipeWriter
 	for range 3 {
@@ -289,7 +224,7 @@ func TestSlowUploadsOverHTTP(t *testing.T) {
 		}
 		bodies = append(bodies, sender)
 	}
-	if got := ask(t, client, "POST", "http://localhost/v1/datasets?format=metis", "2 1\n2\n1\n"); got.status != 200 {
+	if got := client.Ask("POST", "http://localhost/v1/datasets?format=metis", "2 1\n2\n1\n"); got.Status != 200 {
 		t.Errorf("%+v", got)
 	}
 	for _, sender := range bodies {
@@ -303,7 +238,7 @@ func TestSlowUploadsOverHTTP(t *testing.T) {
 
 // A body that cannot be read is the client's fault, and nothing is stored.
 func TestBodiesThatCannotBeRead(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
 	for _, c := range []struct{ path, kind, body string }{
 		{"/v1/tables?format=csv", "", "a,b\n1,2\n"},
 		{"/v1/datasets?format=csv", "", "a,b\n1,2\n"},
@@ -312,7 +247,7 @@ func TestBodiesThatCannotBeRead(t *testing.T) {
 		{"/v1/jobs:plan", "", `{"spec":{}}`},
 		{"/cleave.v1.JobService/PlanJob", "application/json", `{"spec":{}}`},
 	} {
-		conn, err := h.listener.Dial(t.Context())
+		conn, err := h.Listener.Dial(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -331,17 +266,17 @@ func TestBodiesThatCannotBeRead(t *testing.T) {
 		conn.Close()
 	}
 	for _, list := range []string{"tables", "datasets"} {
-		if got := ask(t, h.httpClient(nil, false), "GET", "http://localhost/v1/"+list,
-			""); len(got.field(t, list).([]any)) != 0 {
-			t.Errorf("%s", got.body)
+		if got := h.HTTPClient(nil, false).Ask("GET", "http://localhost/v1/"+list,
+			""); len(got.Field(t, list).([]any)) != 0 {
+			t.Errorf("%s", got.Body)
 		}
 	}
 }
 
 // Files of every form are stored as the data sets that gRPC stores.
 func TestUploadsOfFilesOverHTTP(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	client := h.httpClient(nil, false)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	client := h.HTTPClient(nil, false)
 	for _, c := range []struct{ query, body, kind string }{
 		{"datasets?format=tsv", "a\tb\n1\t2\n3\t4\n", "DATASET_KIND_POINTS"},
 		{"datasets?format=csv&header=no&decimals=,&delimiter=;", "1,5;2\n3;4\n", "DATASET_KIND_POINTS"},
@@ -350,8 +285,8 @@ func TestUploadsOfFilesOverHTTP(t *testing.T) {
 		{"datasets?format=csv&kind=kernel", "1,0.5\n0.5,1\n", "DATASET_KIND_KERNEL"},
 		{"datasets?format=metis", "3 2\n2\n1 3\n2\n", "DATASET_KIND_GRAPH"},
 	} {
-		got := ask(t, client, "POST", "http://localhost/v1/"+c.query, c.body)
-		if got.status != 200 || got.field(t, "dataset", "kind") != c.kind {
+		got := client.Ask("POST", "http://localhost/v1/"+c.query, c.body)
+		if got.Status != 200 || got.Field(t, "dataset", "kind") != c.kind {
 			t.Errorf("%s: %+v", c.query, got)
 		}
 	}
@@ -362,130 +297,131 @@ func TestUploadsOfFilesOverHTTP(t *testing.T) {
 		fmt.Fprintf(&table, "%d,%d\n", row%7, row)
 	}
 	table.WriteString("A7,1\n")
-	got := ask(t, client, "POST", "http://localhost/v1/tables", table.String(), "Content-Type",
+	got := client.Ask("POST", "http://localhost/v1/tables", table.String(), "Content-Type",
 		"text/csv; charset=utf-8")
-	if columns, _ := got.field(t, "table", "columns").([]any); got.status != 200 || len(columns) != 2 ||
-		columns[0].(map[string]any)["type"] != "COLUMN_TYPE_TEXT" || got.field(t, "table", "rows") != 200_001.0 {
+	if columns, _ := got.Field(t, "table", "columns").([]any); got.Status != 200 || len(columns) != 2 ||
+		columns[0].(map[string]any)["type"] != "COLUMN_TYPE_TEXT" || got.Field(t, "table", "rows") != 200_001.0 {
 		t.Errorf("%+v", got)
 	}
 }
 
 // Whoever uploads a file learns how it was read, as from the command line.
 func TestNoticesOfUploadsOverHTTP(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	client := h.httpClient(nil, false)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	client := h.HTTPClient(nil, false)
 	const body = "price;share\n1.234,50 €;12 %\n3 €;7,5 %\n"
 	want := []any{`column "price" is read as numbers, without "€" and with "." between thousands`,
 		`column "share" is read as numbers, without "%"`}
 	for _, path := range []string{"tables", "datasets"} {
-		got := ask(t, client, "POST", "http://localhost/v1/"+path+"?format=csv", body)
-		if notices := got.field(t, "notices"); !reflect.DeepEqual(notices, want) {
+		got := client.Ask("POST", "http://localhost/v1/"+path+"?format=csv", body)
+		if notices := got.Field(t, "notices"); !reflect.DeepEqual(notices, want) {
 			t.Errorf("%s: %v", path, notices)
 		}
 	}
-	if got := ask(t, client, "POST", "http://localhost/v1/tables?format=csv", body); got.field(t, "decimals") != "," {
+	if got := client.Ask("POST", "http://localhost/v1/tables?format=csv", body); got.Field(t, "decimals") != "," {
 		t.Errorf("%+v", got)
 	}
 }
 
 // Pages of other origins, and names that could be anyone's, are refused.
 func TestPagesOfOtherOrigins(t *testing.T) {
-	cfg := testConfig()
-	cfg.HTTP = HTTP{Origins: []string{"https://app.example"}, Hosts: []string{"cleave.example"}}
+	cfg := coordinatortest.Config()
+	cfg.HTTP = coordinator.HTTP{Origins: []string{"https://app.example"}, Hosts: []string{"cleave.example"}}
 	cfg.Election.Advertise = "coordinator-1.example:7400"
-	h := newHarness(t, cfg, scripted(steps(1)))
-	client := h.httpClient(nil, false)
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	client := h.HTTPClient(nil, false)
 	const base = "http://localhost:7400"
 	for host, status := range map[string]int{
 		"localhost:7400": 200, "127.0.0.1": 200, "[::1]:7400": 200, "192.168.1.7:7400": 200, "cleave.example": 200,
 		"CLEAVE.example.": 200, "coordinator-1.example:7400": 200,
 		"evil.example": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421,
 	} {
-		if got := ask(t, client, "GET", base+"/v1/limits", "", "Host", host); got.status != status {
+		if got := client.Ask("GET", base+"/v1/limits", "", "Host", host); got.Status != status {
 			t.Errorf("as %s: %+v", host, got)
 		}
 	}
 	for origin, status := range map[string]int{"http://localhost:7400": 200, "https://app.example": 200,
 		"https://evil.example": 403, "http://localhost:7401": 403, "null": 403,
 		"https://app.example.evil.example": 403} {
-		got := ask(t, client, "POST", base+"/v1/jobs:plan", "{}", "Origin", origin)
-		if forbidden := got.status == 403; forbidden != (status == 403) ||
-			(got.header.Get("Access-Control-Allow-Origin") != "") != (origin == "https://app.example") {
+		got := client.Ask("POST", base+"/v1/jobs:plan", "{}", "Origin", origin)
+		if forbidden := got.Status == 403; forbidden != (status == 403) ||
+			(got.Header.Get("Access-Control-Allow-Origin") != "") != (origin == "https://app.example") {
 			t.Errorf("from %s: %+v", origin, got)
 		}
 	}
-	if got := ask(t, client, "GET", base+"/v1/limits", "", "Sec-Fetch-Site", "cross-site"); got.status != 403 {
+	if got := client.Ask("GET", base+"/v1/limits", "", "Sec-Fetch-Site", "cross-site"); got.Status != 403 {
 		t.Errorf("%+v", got)
 	}
-	preflight := ask(t, client, "OPTIONS", base+"/v1/jobs", "", "Origin", "https://app.example",
+	preflight := client.Ask("OPTIONS", base+"/v1/jobs", "", "Origin", "https://app.example",
 		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization")
-	if preflight.status != 204 || !strings.Contains(preflight.header.Get("Access-Control-Allow-Headers"),
+	if preflight.Status != 204 || !strings.Contains(preflight.Header.Get("Access-Control-Allow-Headers"),
 		"Authorization") {
 		t.Errorf("%+v", preflight)
 	}
-	if got := ask(t, client, "OPTIONS", base+"/v1/jobs", "", "Origin", "https://evil.example",
-		"Access-Control-Request-Method", "POST"); got.status != 403 {
+	if got := client.Ask("OPTIONS", base+"/v1/jobs", "", "Origin", "https://evil.example",
+		"Access-Control-Request-Method", "POST"); got.Status != 403 {
 		t.Errorf("%+v", got)
 	}
+	cfg.Listen = "127.0.0.1:0"
 	for _, origin := range []string{"app.example", "https://", "https://app.example/page", ""} {
 		cfg.HTTP.Origins = []string{origin}
-		if _, err := cfg.withDefaults(); err == nil {
-			t.Errorf("the origin %q is accepted", origin)
+		if _, err := coordinator.New(t.Context(), cfg); !fault.Is(err, "INVALID_CONFIG") {
+			t.Errorf("the origin %q: %v", origin, err)
 		}
 	}
 }
 
 // Roles, tokens and certificates mean the same as by gRPC.
 func TestCallersOverHTTP(t *testing.T) {
-	s := newSecured(t, testConfig(), scripted(steps(1)))
-	ca, err := os.ReadFile(filepath.Join(s.files.Dir, "ca", "ca.pem"))
+	s := coordinatortest.StartSecured(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	ca, err := os.ReadFile(filepath.Join(s.Files.Dir, "ca", "ca.pem"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
-	pair, err := tls.LoadX509KeyPair(filepath.Join(s.files.Dir, "alice", "cert.pem"),
-		filepath.Join(s.files.Dir, "alice", "key.pem"))
+	pair, err := tls.LoadX509KeyPair(filepath.Join(s.Files.Dir, "alice", "cert.pem"),
+		filepath.Join(s.Files.Dir, "alice", "key.pem"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const base = "https://localhost"
 	for _, two := range []bool{false, true} {
-		stranger := s.httpClient(&tls.Config{RootCAs: roots}, two)
-		alice := s.httpClient(&tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, two)
-		bearer := func(name string) []string { return []string{"Authorization", "Bearer " + s.tokens[name]} }
+		stranger := s.HTTPClient(&tls.Config{RootCAs: roots}, two)
+		alice := s.HTTPClient(&tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, two)
+		bearer := func(name string) []string { return []string{"Authorization", "Bearer " + s.Tokens[name]} }
 
-		if got := ask(t, stranger, "GET", base+"/v1/jobs", ""); got.status != 401 ||
-			got.header.Get("WWW-Authenticate") != "Bearer" {
+		if got := stranger.Ask("GET", base+"/v1/jobs", ""); got.Status != 401 ||
+			got.Header.Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("%+v", got)
 		}
-		if got := ask(t, stranger, "GET", base+"/v1/jobs", "", "Authorization", "Bearer wrong"); got.status != 401 {
+		if got := stranger.Ask("GET", base+"/v1/jobs", "", "Authorization", "Bearer wrong"); got.Status != 401 {
 			t.Errorf("%+v", got)
 		}
-		if got := ask(t, stranger, "POST", base+"/v1/tables?format=csv", "a\n1\n",
-			bearer("rita")...); got.status != 403 {
+		if got := stranger.Ask("POST", base+"/v1/tables?format=csv", "a\n1\n",
+			bearer("rita")...); got.Status != 403 {
 			t.Errorf("a reader uploads: %+v", got)
 		}
-		if got := ask(t, stranger, "POST", base+"/v1/workers/w:drain", "", bearer("alice")...); got.status != 403 {
+		if got := stranger.Ask("POST", base+"/v1/workers/w:drain", "", bearer("alice")...); got.Status != 403 {
 			t.Errorf("a submitter drains: %+v", got)
 		}
 		// With a certificate, alone, and the token of somebody else on the same connection.
-		uploaded := ask(t, alice, "POST", base+"/v1/datasets?format=csv", "x\n0\n10\n1\n11\n")
-		id, _ := uploaded.field(t, "dataset", "datasetId").(string)
-		if uploaded.status != 200 {
+		uploaded := alice.Ask("POST", base+"/v1/datasets?format=csv", "x\n0\n10\n1\n11\n")
+		id, _ := uploaded.Field(t, "dataset", "datasetId").(string)
+		if uploaded.Status != 200 {
 			t.Fatalf("%+v", uploaded)
 		}
 		path := base + "/v1/datasets/" + id
-		if got := ask(t, stranger, "GET", path, "", bearer("alice")...); got.status != 200 {
+		if got := stranger.Ask("GET", path, "", bearer("alice")...); got.Status != 200 {
 			t.Errorf("%+v", got)
 		}
-		if got := ask(t, stranger, "GET", path, "", bearer("bob")...); got.status != 404 {
+		if got := stranger.Ask("GET", path, "", bearer("bob")...); got.Status != 404 {
 			t.Errorf("bob sees alice's data: %+v", got)
 		}
-		if got := ask(t, stranger, "GET", path, "", bearer("ada")...); got.status != 200 {
+		if got := stranger.Ask("GET", path, "", bearer("ada")...); got.Status != 200 {
 			t.Errorf("%+v", got)
 		}
-		if got := ask(t, stranger, "GET", path, ""); got.status != 401 {
+		if got := stranger.Ask("GET", path, ""); got.Status != 401 {
 			t.Errorf("the connection kept a token: %+v", got)
 		}
 	}
@@ -493,8 +429,8 @@ func TestCallersOverHTTP(t *testing.T) {
 
 // The body of an upload is not read before it is known that its sender may upload.
 func TestStrangersUploadNothing(t *testing.T) {
-	s := newSecured(t, testConfig(), scripted(steps(1)))
-	client := s.httpClient(&tls.Config{InsecureSkipVerify: true},
+	s := coordinatortest.StartSecured(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	client := s.HTTPClient(&tls.Config{InsecureSkipVerify: true},
 		false) //nolint:gosec // the certificate is not what is tested
 	for _, path := range []string{"tables?format=csv", "datasets?format=csv", "datasets?format=npy",
 		"datasets?format=csv&kind=graph"} {
@@ -516,9 +452,9 @@ func TestStrangersUploadNothing(t *testing.T) {
 
 // Nothing of a body is read before it is known that its sender may make the call, whatever the protocol.
 func TestStrangersSendNoMessages(t *testing.T) {
-	s := newSecured(t, testConfig(), scripted(steps(1)))
+	s := coordinatortest.StartSecured(t, coordinatortest.Config(), coordinatortest.Steps(1))
 	for _, two := range []bool{false, true} {
-		client := s.httpClient(&tls.Config{InsecureSkipVerify: true},
+		client := s.HTTPClient(&tls.Config{InsecureSkipVerify: true},
 			two) //nolint:gosec // the certificate is not what is tested
 		send := func(path, authorization string) {
 			t.Helper()
@@ -544,79 +480,11 @@ func TestStrangersSendNoMessages(t *testing.T) {
 		}
 		for _, path := range []string{"v1/jobs", "v1/jobs:plan", "cleave.v1.JobService/CreateJob"} {
 			send(path, "")
-			send(path, s.tokens["rita"]) // a reader
-			if got := ask(t, client, "POST", "https://localhost/"+path, "x", "Content-Type", "application/json",
-				"Authorization", "Bearer "+s.tokens["alice"]); got.status != 400 {
-				t.Errorf("alice at %s: %d %s", path, got.status, got.body)
+			send(path, s.Tokens["rita"]) // a reader
+			if got := client.Ask("POST", "https://localhost/"+path, "x", "Content-Type", "application/json",
+				"Authorization", "Bearer "+s.Tokens["alice"]); got.Status != 400 {
+				t.Errorf("alice at %s: %d %s", path, got.Status, got.Body)
 			}
-		}
-	}
-}
-
-// A large request takes memory until it is answered, and is refused while there is none, so that many of them at the
-// same time do not take more than there is.
-func TestLargeRequestsReserveMemory(t *testing.T) {
-	cfg := testConfig()
-	cfg.MemoryBytes, cfg.Limits.SlowReader = 64<<20, 100*time.Millisecond // how long a whole body waits
-	h := newHarness(t, cfg, scripted(steps(1)))
-	large := strings.Repeat("x", 200<<10)
-	client := h.httpClient(nil, true)
-	send := map[string]func() string{
-		"REST": func() string {
-			return ask(t, client, "POST", "http://localhost/v1/jobs:plan",
-				`{"spec":{"k":2,"datasetId":"`+large+`"}}`).body
-		},
-		"REST messages": func() string {
-			return ask(t, client, "POST", "http://localhost/v1/datasets", `{"header":{"displayName":"`+large+`"}}`,
-				"Content-Type", "application/json").body
-		},
-		"REST whole": func() string {
-			return ask(t, client, "POST", "http://localhost/v1/datasets?format=edges",
-				strings.Repeat("0 1\n", 50<<10)).body
-		},
-		"Connect": func() string {
-			plan := connect.NewClient[cleavev1.PlanJobRequest, cleavev1.PlanJobResponse](client,
-				"http://localhost/cleave.v1.JobService/PlanJob")
-			_, err := plan.CallUnary(t.Context(), connect.NewRequest(&cleavev1.PlanJobRequest{Spec: spec(large)}))
-			return fmt.Sprint(err, details(err))
-		},
-		"Connect upload": func() string {
-			create := connect.NewClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse](client,
-				"http://localhost/cleave.v1.DatasetService/CreateDataset")
-			upload := create.CallClientStream(t.Context())
-			_ = upload.Send(&cleavev1.CreateDatasetRequest{
-				Part: &cleavev1.CreateDatasetRequest_Header{Header: &cleavev1.DatasetHeader{DisplayName: large}}})
-			_, err := upload.CloseAndReceive()
-			return fmt.Sprint(err, details(err))
-		},
-		"gRPC": func() string {
-			_, err := h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: spec(large)})
-			return fmt.Sprint(err)
-		},
-		"gRPC stream": func() string {
-			stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: large})
-			if err == nil {
-				_, err = stream.Recv()
-			}
-			return fmt.Sprint(err)
-		},
-	}
-	const refusal = "which jobs and other calls hold"
-	requests := h.c.memory.requests
-	for name, send := range send {
-		rest, free := requests.ReserveNow(requests.Free() - 1<<10)
-		if !free {
-			t.Fatalf("before %s, there is no memory", name)
-		}
-		if answer := send(); !strings.Contains(answer, refusal) {
-			t.Errorf("%s without memory: %.300s", name, answer)
-		}
-		rest.Release()
-		if answer := send(); strings.Contains(answer, refusal) {
-			t.Errorf("%s with memory: %.300s", name, answer)
-		}
-		for requests.Held() > 0 { // the client may have the answer first
-			runtime.Gosched()
 		}
 	}
 }
@@ -634,10 +502,10 @@ func (r *countingReader) Read(p []byte) (int, error) {
 
 // A body that is held in memory as a whole decompresses to no more than it may have itself.
 func TestACompressedBodyIsLimited(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.MaxDatasetBytes = 1 << 16
-	h := newHarness(t, cfg, scripted(steps(1)))
-	client := h.httpClient(nil, false)
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	client := h.HTTPClient(nil, false)
 	edges := strings.Repeat("0 1\n", 1<<16)
 	var packed bytes.Buffer
 	gz := gzip.NewWriter(&packed)
@@ -654,26 +522,26 @@ func TestACompressedBodyIsLimited(t *testing.T) {
 	_, _ = entry.Write(make([]byte, 16384*2*8))
 	zipped.Close()
 	for format, body := range map[string]string{"edges": packed.String(), "npz": archive.String()} {
-		got := ask(t, client, "POST", "http://localhost/v1/datasets?format="+format, body)
-		if got.status != 429 || !strings.Contains(got.body, "FILE_TOO_LARGE") || len(body) > 1<<14 {
-			t.Errorf("%d bytes of %s: %d %s", len(body), format, got.status, got.body)
+		got := client.Ask("POST", "http://localhost/v1/datasets?format="+format, body)
+		if got.Status != 429 || !strings.Contains(got.Body, "FILE_TOO_LARGE") || len(body) > 1<<14 {
+			t.Errorf("%d bytes of %s: %d %s", len(body), format, got.Status, got.Body)
 		}
 	}
 }
 
 // Connect, gRPC-Web and gRPC reach the same methods through the HTTP server.
 func TestRPCProtocols(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(2)))
-	id := h.create(spec(h.upload()))
-	h.end(id)
-	want, _ := h.watch(id, 0)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(2))
+	id := h.Create(coordinatortest.Spec(h.Upload()))
+	h.End(id)
+	want, _ := h.Watch(id, 0)
 	for name, options := range map[string][]connect.ClientOption{
 		"connect": nil, "connect with JSON": {connect.WithProtoJSON()}, "gRPC-Web": {connect.WithGRPCWeb()},
 		"gRPC-Web with JSON": {connect.WithGRPCWeb(), connect.WithProtoJSON()}, "gRPC": {connect.WithGRPC()},
 	} {
 		// The first request of the connection is not gRPC, so that the HTTP server gets it.
-		client := h.httpClient(nil, true)
-		if got := ask(t, client, "GET", "http://localhost/v1/limits", ""); got.status != 200 {
+		client := h.HTTPClient(nil, true)
+		if got := client.Ask("GET", "http://localhost/v1/limits", ""); got.Status != 200 {
 			t.Fatalf("%+v", got)
 		}
 		const base = "http://localhost/cleave.v1."
@@ -739,11 +607,11 @@ func details(err error) []*connect.ErrorDetail {
 
 // A watch of a job that does nothing begins at once, ends when the coordinator shuts down, and says so.
 func TestWatchingOverHTTPEndsWithTheCoordinator(t *testing.T) {
-	g := newBarrier()
-	h := newHarness(t, testConfig(), scripted(g.run))
-	id := h.create(spec(h.upload()))
-	<-g.entered
-	client := h.httpClient(nil, false)
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), g.Run)
+	id := h.Create(coordinatortest.Spec(h.Upload()))
+	<-g.Entered
+	client := h.HTTPClient(nil, false)
 	request, err := http.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/jobs/"+id+"/events", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -761,7 +629,7 @@ func TestWatchingOverHTTPEndsWithTheCoordinator(t *testing.T) {
 		}
 	}
 	var closing sync.WaitGroup
-	closing.Go(h.close)
+	closing.Go(h.Close)
 	rest, err := io.ReadAll(lines)
 	closing.Wait()
 	if err != nil || !strings.Contains(string(rest), "event: failure\ndata: {\"code\":14") ||
@@ -772,39 +640,30 @@ func TestWatchingOverHTTPEndsWithTheCoordinator(t *testing.T) {
 
 // A client that leaves ends the call that was made for it.
 func TestAClientThatLeavesEndsItsCall(t *testing.T) {
-	g := newBarrier()
-	h := newHarness(t, testConfig(), scripted(g.run))
-	id := h.create(spec(h.upload()))
-	<-g.entered
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), g.Run)
+	id := h.Create(coordinatortest.Spec(h.Upload()))
+	<-g.Entered
 	ctx, leave := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, "GET", "http://localhost/v1/jobs/"+id+"/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := h.httpClient(nil, false).Do(request)
+	response, err := h.HTTPClient(nil, false).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if streams := h.c.gate.InUse().Streams; streams != 1 {
-		t.Errorf("%d streams", streams)
-	}
+	h.Settle(0, 1)
 	leave()
-	for h.c.gate.InUse().Streams > 0 {
-		if t.Context().Err() != nil {
-			t.Fatal("the stream goes on")
-		}
-		runtime.Gosched()
-	}
+	h.Settle(0, 0)
 }
 
 // The document that is served describes all URLs.
 func TestTheOpenAPIDocument(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
-		return nil, nil
-	}))
-	got := ask(t, h.httpClient(nil, false), "GET", "http://localhost/v1/openapi.json", "")
-	paths, _ := got.field(t, "paths").(map[string]any)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	got := h.HTTPClient(nil, false).Ask("GET", "http://localhost/v1/openapi.json", "")
+	paths, _ := got.Field(t, "paths").(map[string]any)
 	for _, route := range httpapi.Routes() {
 		operations, _ := paths[route.Path].(map[string]any)
 		if operations[strings.ToLower(route.Verb)] == nil {
@@ -815,10 +674,10 @@ func TestTheOpenAPIDocument(t *testing.T) {
 
 // The copies of uploads leave free what the disk must have left. Tables need a copy only if they have to be read again.
 func TestUploadsOverHTTPLeaveTheDiskFree(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.Limits.FreeDisk = 1 << 60
-	h := newHarness(t, cfg, scripted(steps(1)))
-	client := h.httpClient(nil, false)
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	client := h.HTTPClient(nil, false)
 	edge, row := "0 1\n", "1,2\n"
 	long := 2 << 20 / len(edge) // shorter copies are kept in memory
 	for _, upload := range []struct {
@@ -829,9 +688,9 @@ func TestUploadsOverHTTPLeaveTheDiskFree(t *testing.T) {
 		{"/v1/datasets?kind=graph&format=edges", strings.Repeat(edge, long), http.StatusTooManyRequests},
 		{"/v1/tables?format=csv", strings.Repeat(row, long), http.StatusOK},
 	} {
-		a := ask(t, client, "POST", "http://localhost"+upload.path, upload.body)
-		if a.status != upload.status || a.status != http.StatusOK && !strings.Contains(a.body, "TMPDIR") {
-			t.Errorf("%d bytes to %s: %d, %.300s", len(upload.body), upload.path, a.status, a.body)
+		a := client.Ask("POST", "http://localhost"+upload.path, upload.body)
+		if a.Status != upload.status || a.Status != http.StatusOK && !strings.Contains(a.Body, "TMPDIR") {
+			t.Errorf("%d bytes to %s: %d, %.300s", len(upload.body), upload.path, a.Status, a.Body)
 		}
 	}
 }

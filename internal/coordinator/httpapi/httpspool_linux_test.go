@@ -1,4 +1,4 @@
-package coordinator
+package httpapi_test
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // The temporary copy of an uploaded table takes no space once the upload has been answered.
@@ -14,10 +16,10 @@ func TestUploadsOverHTTPReleaseTheirCopies(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the garbage collector would close forgotten files
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	client := h.httpClient(nil, false)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	client := h.HTTPClient(nil, false)
 	for _, path := range []string{"/v1/tables?format=csv", "/v1/datasets?format=csv", "/v1/datasets?format=parquet"} {
-		ask(t, client, "POST", "http://localhost"+path, "x,y\n0,1\n10,11\n")
+		client.Ask("POST", "http://localhost"+path, "x,y\n0,1\n10,11\n")
 	}
 	deadline := time.Now().Add(time.Minute)
 	for left := openFiles(t, folder); len(left) > 0; left = openFiles(t, folder) {
