@@ -127,7 +127,7 @@ const maxEntailedByDefault = 200_000
 
 // NewConstraintSet returns the constraints of a spec over n points, together with those that they imply if spec.Entail
 // or spec.EntailSmall is set. The function weight returns the weight of constraints without one of their own, given the
-// number of distinct constraints. The error is a *fault.Error if a constraint is invalid.
+// number of distinct constraints. A constraint that is invalid is an error.
 func NewConstraintSet(n int, spec Spec, weight func(distinct int) float64) (*constraint.Set, error) {
 	set, err := constraint.NewSet(n, spec.Supervision.Constraints, weight)
 	if err == nil && spec.Supervision.Entail {
