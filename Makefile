@@ -87,7 +87,7 @@ test-languages: build ## Run the examples of other languages whose tools are ins
 .PHONY: test-typescript
 test-typescript: build clients/typescript/node_modules check-typescript ## Test the TypeScript client in Node and, if it is installed, in Chromium (TESTS='errors cluster' for some)
 	cd clients/typescript && npm run --silent build && npm run --silent check && \
-		CLEAVE_BIN='$(CURDIR)/bin' node --test $(patsubst %,test/%.test.js,$(or $(TESTS),cluster errors package browser))
+		CLEAVE_BIN='$(CURDIR)/bin' node --test $(patsubst %,test/%.test.js,$(or $(TESTS),contract cluster errors package browser))
 
 clients/typescript/node_modules: clients/typescript/package-lock.json
 	@command -v npm >/dev/null || { echo 'the TypeScript client needs Node 20 or later, and npm: apt-get install nodejs npm'; exit 1; }

@@ -64,7 +64,6 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	}
 	c := &Client{address: addresses, warn: s.Warn, terms: s.Dial.Terms}
 	own := []grpc.DialOption{
-		grpc.WithUnaryInterceptor(c.repeatUnary),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig,
 			MinConnectTimeout: connectTimeout}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
@@ -100,10 +99,11 @@ func (c *Client) Close() { c.leader.close() }
 // Address returns the addresses that Dial was given.
 func (c *Client) Address() string { return c.address }
 
-// Retry calls do until it succeeds, fails for good, or has been tried for long enough. Use it for streams: do
-// opens a new one on every call. Retry converts the error of a call that do returns to an *Error.
-func (c *Client) Retry(ctx context.Context, do func() error) error {
-	err := c.repeat(ctx, do)
+// Retry calls do until it succeeds, fails for good, or has been tried for long enough. Use it for streams: do opens a
+// new one on every call. Calls that do makes with the context that it gets are not repeated by themselves. Retry
+// converts the error of a call that do returns to an *Error.
+func (c *Client) Retry(ctx context.Context, do func(context.Context) error) error {
+	err := c.leader.repeat(ctx, do)
 	if own, is := errors.AsType[ownError](err); is {
 		return own.err
 	}

@@ -109,7 +109,7 @@ func (c *Client) Labels(ctx context.Context, jobID string) (labels []uint32, _ e
 func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequest,
 	take func(*cleavev1.GetLabelsResponse) error) error {
 	request = proto.CloneOf(request)
-	return c.Retry(ctx, func() error {
+	return c.Retry(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
 		stream, err := c.Jobs.GetLabels(ctx, request)
@@ -130,14 +130,8 @@ func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequ
 	})
 }
 
-// reconnects paces the attempts to reconnect a watch.
-var reconnects = dial.BackoffPolicy{First: 100 * time.Millisecond, Max: time.Second}
-
-const (
-	reconnectTimeout = time.Minute      // how long to try to reconnect to a coordinator that has answered before
-	firstTimeout     = 3 * time.Second  // the same if none has answered yet
-	silenceTimeout   = 10 * time.Second // how long a watch may be silent; progress comes every two seconds
-)
+// silenceTimeout is how long a watch may be silent; progress comes every two seconds.
+const silenceTimeout = 10 * time.Second
 
 // Follow returns the events of a job with sequence numbers above after, and live progress between them, until the job
 // ends. If the connection breaks, it reconnects and continues after the last event, so that each event comes exactly
@@ -170,28 +164,14 @@ var errStopped = errors.New("client: the watch was stopped")
 // errStopped after take has returned false.
 func (c *Client) watch(ctx context.Context, jobID string, after uint32,
 	take func(*cleavev1.WatchJobResponse) bool) (*cleavev1.JobEnded, error) {
-	pause := dial.NewBackoff(reconnects)
-	lastContact := time.Now()
-	timeout := firstTimeout
-	if c.leader.several() {
-		timeout = electionTimeout
-	}
-	refusals := 0 // since the last contact
-	connected := false
+	tries := c.leader.attempts()
 	for {
-		ended, err := c.watchOnce(ctx, jobID, &after, take, func() {
-			pause.Reset()
-			lastContact = time.Now()
-			timeout = reconnectTimeout
-			refusals = 0
-			connected = true
-		})
+		ended, err := c.watchOnce(ctx, jobID, &after, take, tries.reached)
 		if errors.Is(err, io.EOF) {
-			if ended, err = c.endOf(ctx, jobID); ended == nil && err == nil {
+			if ended, err = c.endOf(calledOnce(ctx), jobID); ended == nil && err == nil {
 				err = status.Error(codes.Unavailable, "the stream ended before the job")
 			}
 		}
-		delay, refused := wire.RetryDelay(err)
 		switch {
 		case ended != nil:
 			return ended, nil
@@ -199,18 +179,15 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32,
 			return nil, err
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case refused && refusals < maxRefusals: // even if the last contact was long ago
-			refusals++
-		case status.Code(err) != codes.Unavailable || time.Since(lastContact) > timeout:
+		}
+		pause, again := tries.next(err)
+		if !again {
 			return nil, watchLost(jobID, c.explain(err))
 		}
-		if pause.Waits() == 0 && (connected || refused) {
-			dial.Warn(ctx, c.warn)("%s", whyAgain(err, refused))
+		if tries.failures == 1 && (tries.heard || tries.refusals > 0) {
+			dial.Warn(ctx, c.warn)("%s", whyAgain(err))
 		}
-		if err := dial.Sleep(ctx, bounded(delay)); err != nil {
-			return nil, err
-		}
-		if err := pause.Wait(ctx); err != nil {
+		if err := dial.Sleep(ctx, pause); err != nil {
 			return nil, err
 		}
 	}
@@ -220,7 +197,8 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32,
 const reasonSlowReader = "SLOW_READER"
 
 // whyAgain says why a watch is restarted.
-func whyAgain(err error, refused bool) string {
+func whyAgain(err error) string {
+	_, refused := wire.RetryDelay(err)
 	switch {
 	case wire.Reason(err) == reasonSlowReader:
 		return "the coordinator ended the watch because it was not read for a while; continuing after the last event"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,18 +15,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/wire"
-)
-
-// repeats paces the retries of calls when the coordinator is UNAVAILABLE. Perhaps only the response was lost, so all
-// methods are idempotent: jobs are created with a request id, data sets and tables are identified by their content,
-// and canceling or deleting twice is not an error.
-var repeats = dial.BackoffPolicy{First: 100 * time.Millisecond, Max: 2 * time.Second}
-
-const (
-	// maxRounds is how often all coordinators are tried. If one of them is a standby, there will be a leader soon,
-	// and they are tried for electionTimeout; if one has answered before, for reconnectTimeout.
-	maxRounds       = 5
-	electionTimeout = 30 * time.Second
 )
 
 // leader is a connection to the coordinator that leads. It tries the known coordinators in turn, and the one that a
@@ -79,50 +66,9 @@ func (l *leader) failed(address string, err error) {
 	}
 }
 
-// repeat makes a call until it returns anything but UNAVAILABLE, or too many attempts have failed. It also returns an
-// UNAVAILABLE that says when to retry, for Client.repeatRefused.
-func (l *leader) repeat(ctx context.Context, call func() error) error {
-	var failed time.Time // when the first attempt failed; it may have worked for long before
-	standby := false
-	for pause, tries := dial.NewBackoff(repeats), 1; ; tries++ {
-		err := call()
-		if _, refused := wire.RetryDelay(err); refused || status.Code(err) != codes.Unavailable || ctx.Err() != nil {
-			return err
-		}
-		if failed.IsZero() {
-			failed = time.Now()
-		}
-		_, is := wire.LeaderOf(err)
-		standby = standby || is
-		if tries < l.candidates.Count() || is && tries <= l.candidates.Count() {
-			continue // at once, with another coordinator
-		}
-		tries = 0
-		if !l.keepsTrying(err, standby, time.Since(failed), pause.Waits()) || pause.Wait(ctx) != nil {
-			return err
-		}
-	}
-}
-
-// keepsTrying reports whether to try again, given the time since the first attempt failed and the number of rounds.
-// A coordinator that answered before is probably restarting, so the client waits longer for it.
-func (l *leader) keepsTrying(err error, standby bool, since time.Duration, rounds int) bool {
-	switch {
-	case standby:
-		return since <= electionTimeout
-	case isHTTP(status.Convert(err).Message()):
-		return false // another kind of server; waiting does not help
-	case !l.answered.Load() || wire.Reason(err) != "":
-		return rounds < maxRounds-1
-	case rounds == maxRounds-1:
-		l.warn("the connection to the coordinator broke; reconnecting")
-	}
-	return since <= reconnectTimeout
-}
-
-// Invoke implements grpc.ClientConnInterface.
+// Invoke implements grpc.ClientConnInterface. It repeats the call.
 func (l *leader) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
-	return l.explain(l.repeat(ctx, func() error {
+	return l.explain(l.repeat(ctx, func(ctx context.Context) error {
 		address, c, err := l.choose()
 		if err != nil {
 			return err
@@ -197,45 +143,4 @@ func (l *leader) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.candidates.Close()
-}
-
-// An overloaded coordinator refuses calls and says when to retry. Pauses grow from there, or from the first pause of
-// repeats if that is longer, up to maxRefusalPause.
-const (
-	maxRefusals     = 6
-	maxRefusalPause = 20 * time.Second
-)
-
-// bounded returns a delay that a coordinator asks for, which may be anything, within bounds.
-func bounded(delay time.Duration) time.Duration { return min(max(0, delay), maxRefusalPause) }
-
-// repeatRefused calls do, and again while the coordinator refuses it temporarily, at most maxRefusals times.
-func (c *Client) repeatRefused(ctx context.Context, do func() error) error {
-	for refusals := 1; ; refusals++ {
-		err := do()
-		delay, helps := wire.RetryDelay(err)
-		if !helps || refusals > maxRefusals {
-			return err
-		}
-		pause := min(max(bounded(delay), repeats.First)<<(refusals-1), maxRefusalPause)
-		pause += rand.N(pause/2 + 1) // so that refused clients do not all come back at once
-		c.warn("%s; trying again in %v (%d of %d)", status.Convert(err).Message(), pause.Round(100*time.Millisecond),
-			refusals, maxRefusals)
-		if dial.Sleep(ctx, pause) != nil {
-			return err
-		}
-	}
-}
-
-// repeat is repeatRefused, and also retries when the connection breaks or there is no leader.
-func (c *Client) repeat(ctx context.Context, do func() error) error {
-	return c.repeatRefused(ctx, func() error { return c.leader.repeat(ctx, do) })
-}
-
-// repeatUnary is a grpc.UnaryClientInterceptor that retries calls that are temporarily refused.
-func (c *Client) repeatUnary(
-	ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker,
-	options ...grpc.CallOption,
-) error {
-	return c.repeatRefused(ctx, func() error { return invoke(ctx, method, request, reply, connection, options...) })
 }

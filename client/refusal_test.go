@@ -119,7 +119,9 @@ func TestUnavailableIsRepeatedWhenItSays(t *testing.T) {
 				_, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: "job"})
 				return err
 			},
-			"a stream": func() error { return c.repeat(t.Context(), full) },
+			"a stream": func() error {
+				return c.leader.repeat(t.Context(), func(context.Context) error { return full() })
+			},
 		} {
 			calls, last = 0, time.Time{}
 			if err := call(); wire.Reason(err) != "NO_ROOM" || calls != 1+maxRefusals {

@@ -58,7 +58,7 @@ func (c *Client) UploadRows(ctx context.Context, name string, columns int,
 		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "points need one column or more, not %d", columns))
 	}
 	checked := &checkedRows{columns: columns, rows: rows}
-	err := c.Retry(ctx, func() error {
+	err := c.Retry(ctx, func(ctx context.Context) error {
 		stored, err := wire.SendPoints(ctx, c.Datasets, name, columns, checked.all)
 		id = stored.GetDatasetId()
 		return err
@@ -169,7 +169,7 @@ func (c *Client) ImportTable(ctx context.Context, request *cleavev1.ImportTableR
 	if request.GetRequestId() == "" {
 		request.RequestId = uuid.NewString()
 	}
-	err := c.Retry(ctx, func() error {
+	err := c.Retry(ctx, func(ctx context.Context) error {
 		stream, err := c.Tables.ImportTable(ctx, request)
 		if err != nil {
 			return err

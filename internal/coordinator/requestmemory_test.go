@@ -18,7 +18,8 @@ import (
 // same time do not take more than there is.
 func TestLargeRequestsReserveMemory(t *testing.T) {
 	cfg := coordinatortest.Config()
-	cfg.MemoryBytes, cfg.Limits.SlowReader = 64<<20, 100*time.Millisecond // how long a whole body waits
+	cfg.MemoryBytes = 64 << 20
+	cfg.Limits.SlowReader = 2 * time.Second // how long a whole body waits, and an answer that is not read
 	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
 	const refusal = "which jobs and other calls hold"
 	requests := h.Coordinator.RequestMemory()

@@ -203,16 +203,16 @@ func (e *execution) forgive() {
 // countCrashLocked records that the process of a worker has ended. An operation may still use the worker's tiles:
 // removeLostLocked takes them away before the next placement.
 func (e *execution) countCrashLocked(s *session) {
-	if e.placed.members[s] != nil && !s.draining && !e.fleet.hasTwinLocked(s) {
+	if e.placed.members[s] != nil && !s.draining && !e.fleet.state.hasTwin(s) {
 		c := e.blame.crashes[s.name]
 		e.blame.crashes[s.name] = crashes{all: c.all + 1, consecutive: c.consecutive + 1}
 	}
 }
 
-// hasTwinLocked reports whether another worker with the same name was attached while this one was. Crashes are counted
+// hasTwin reports whether another worker with the same name was attached while this one was. Crashes are counted
 // by name, and would then be those of two processes.
-func (f *Fleet) hasTwinLocked(s *session) bool {
-	for _, other := range f.sessions {
+func (st *state) hasTwin(s *session) bool {
+	for _, other := range st.sessions {
 		if other != s && other.name == s.name && other.stream != nil && other.attachedAt.Before(s.lastSeen) {
 			return true
 		}
@@ -224,7 +224,7 @@ func (f *Fleet) hasTwinLocked(s *session) bool {
 // during one. It returns "" if it did neither.
 func (f *Fleet) blameMessageLocked(s *session) string {
 	worst := 0
-	for e := range f.executions {
+	for e := range f.state.executions {
 		if why := e.blame.wrong[s]; why != nil {
 			return why.Message
 		}

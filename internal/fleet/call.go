@@ -112,7 +112,7 @@ type reply struct {
 func (c *call) reply(s *session, answer *workerv1.Answer) (*reply, error) {
 	if bad := answer.GetFailure(); bad != nil {
 		bad.Reason, bad.Message = fmt.Sprintf("%.100s", bad.GetReason()), fmt.Sprintf("%.1200s", bad.GetMessage())
-		return nil, &failure{worker: s.name, Failure: bad}
+		return nil, &failure{worker: s.name, reported: bad}
 	}
 	done := answer.GetDone()
 	r := &reply{from: s, values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(),
@@ -128,7 +128,7 @@ func failureLabel(err error) string {
 	bad, failed := errors.AsType[*failure](err)
 	switch {
 	case failed:
-		return strings.ToLower(strings.TrimPrefix(bad.GetKind().String(), "FAILURE_KIND_"))
+		return strings.ToLower(strings.TrimPrefix(bad.reported.GetKind().String(), "FAILURE_KIND_"))
 	case err == nil:
 		return ""
 	case errors.Is(err, errLost):
@@ -196,7 +196,7 @@ func jobPayload[T any](e *execution, pack func([]T) []byte, values []T) *payload
 }
 
 // payload is an array in a command. It is packed once for all workers, when the first command needs it. A large
-// payload stays in Fleet.payloads, where workers fetch it, until it is freed. A nil payload is valid and empty.
+// payload stays in the state of the fleet, where workers fetch it, until it is freed. A nil payload is valid and empty.
 type payload struct {
 	of     *execution
 	pack   func() []byte
@@ -225,11 +225,10 @@ func (p *payload) message() *workerv1.Payload {
 		f := p.of.fleet
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.nextKey++
-		p.reference = fmt.Sprintf("payload-%d", f.nextKey)
+		p.reference = fmt.Sprintf("payload-%d", f.state.newKey())
 		if !p.freed { // otherwise nobody waits for the command that needs it
 			p.data = data
-			f.payloads[p.reference] = p
+			f.state.payloads[p.reference] = p
 		}
 		p.packed = &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: p.reference}}
 	})
@@ -245,5 +244,5 @@ func (p *payload) free() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p.data, p.freed = nil, true
-	delete(f.payloads, p.reference)
+	delete(f.state.payloads, p.reference)
 }

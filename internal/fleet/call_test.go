@@ -13,7 +13,7 @@ func TestLongFailuresAreCut(t *testing.T) {
 	answer := &workerv1.Answer{
 		Outcome: &workerv1.Answer_Failure{Failure: &workerv1.Failure{Reason: long, Message: long}}}
 	_, err := (&call{}).reply(&session{name: "w"}, answer)
-	if failed, is := err.(*failure); !is || len(failed.Error()) > 2000 || len(failed.GetReason()) > 100 {
+	if failed, is := err.(*failure); !is || len(failed.Error()) > 2000 || len(failed.reported.GetReason()) > 100 {
 		t.Errorf("the error has %d bytes", len(err.Error()))
 	}
 }

@@ -22,7 +22,7 @@ func (f *Fleet) checkFetchLocked(ctx context.Context,
 	if s, err = f.liveSessionLocked(ctx, sessionID); err != nil {
 		return nil, 0, err
 	}
-	for e := range f.executions {
+	for e := range f.state.executions {
 		if e.datasetID == datasetID && e.usesLocked(s) {
 			return s, e.need.DatasetBytes, nil
 		}
@@ -54,9 +54,9 @@ func (f *Fleet) noteDamage(datasetID string, err error, whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if found, is := errors.AsType[*fault.Error](err); is && found.Kind == fault.DataLoss {
-		f.damaged[datasetID] = found
+		f.state.damaged[datasetID] = found
 	} else if err == nil && whole {
-		delete(f.damaged, datasetID)
+		delete(f.state.damaged, datasetID)
 	}
 }
 
@@ -131,29 +131,30 @@ func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w delivery.
 }
 
 // reports is a fleet that is told about its deliveries. It implements delivery.Reports.
-type reports struct{ *Fleet }
+type reports struct{ fleet *Fleet }
 
-func (r reports) Heard(worker string) { r.hear(worker) }
+func (r reports) Heard(worker string) { r.fleet.hear(worker) }
 
-func (r reports) DatasetRead(dataset string, err error) { r.noteDamage(dataset, err, true) }
+func (r reports) DatasetRead(dataset string, err error) { r.fleet.noteDamage(dataset, err, true) }
 
 // SourceFailed records the failure for logs and lists of workers.
 func (r reports) SourceFailed(dataset, worker, parent, message string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.sessions[worker]
+	f := r.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.state.sessions[worker]
 	if s == nil {
 		return
 	}
 	message = fmt.Sprintf("%.300s", message)
 	if parent == "" {
 		s.noStore = message
-		r.log.Warn("worker could not read the object store; it gets the data set from elsewhere",
+		f.log.Warn("worker could not read the object store; it gets the data set from elsewhere",
 			"worker", s.name, "dataset", dataset, "error", message)
 		return
 	}
-	if source := r.sessions[parent]; source != nil { // otherwise it has left, which explains the failure
-		r.log.Warn("worker could not read from another, which passes the data set on to nobody now",
+	if source := f.state.sessions[parent]; source != nil { // otherwise it has left, which explains the failure
+		f.log.Warn("worker could not read from another, which passes the data set on to nobody now",
 			"worker", s.name, "from", source.name, "dataset", dataset, "error", message)
 	}
 }

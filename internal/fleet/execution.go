@@ -89,8 +89,8 @@ func NewShared(ran bool) *Shared {
 }
 
 // execution runs a job on workers: it places the job's tiles and runs operations on all of them. It keeps the current
-// labels and their step, so that any tile can be rebuilt on any worker. The executors of all families embed it. A job
-// of several methods has several executions, which share its id but not its key.
+// labels and their step, so that any tile can be rebuilt on any worker. The executor of each family has one. A job of
+// several methods has several executions, which share its id but not its key.
 //
 // Operations run one at a time. Each continues until every tile has answered once, on however many workers that
 // takes.
@@ -117,7 +117,7 @@ type execution struct {
 	lists    atomic.Uint64 // number of lists of tiles sent so far
 
 	operating chan struct{} // semaphore held by the running operation
-	labelState
+	current   labelState    // the labels; the running operation owns them
 
 	// Fleet.mu guards these.
 	placed    placement // who has which tile
@@ -136,15 +136,10 @@ type family interface {
 	changeBytes() int
 }
 
-// noOperands is the part of a family whose workers need nothing besides tiles.
-type noOperands struct{}
-
-func (noOperands) ensureOperands(context.Context, *group) error { return nil }
-
 // answersChanges reports whether updates are answered with changes, and loads with nothing.
 func (e *execution) answersChanges() bool { return e.family.changeBytes() > 0 }
 
-// labelState is the labels of a job. The running operation owns it.
+// labelState is the labels of a job at a step.
 type labelState struct {
 	k, lanes int     // clusters of a labeling, and labelings; 0 until there are operands
 	labels   []int32 // lane after lane; nil before the first load
@@ -184,11 +179,10 @@ func (f *Fleet) newExecution(task Task, family family) *execution {
 func (e *execution) start(ctx context.Context) error {
 	f := e.fleet
 	f.mu.Lock()
-	f.nextKey++
-	e.key = fmt.Sprintf("%s#%d", e.jobID, f.nextKey)
+	e.key = fmt.Sprintf("%s#%d", e.jobID, f.state.newKey())
 	e.placed.key = e.key
-	f.executions[e] = struct{}{}
-	delete(f.damaged, e.datasetID) // it may have been repaired since; the next fetch finds out
+	f.state.executions[e] = struct{}{}
+	delete(f.state.damaged, e.datasetID) // it may have been repaired since; the next fetch finds out
 	f.mu.Unlock()
 	e.adoptOffers(ctx)
 	err := e.perform(ctx, &operation{name: "build"})
@@ -198,15 +192,15 @@ func (e *execution) start(ctx context.Context) error {
 	return err
 }
 
-// Release frees what the job holds on workers. A running operation fails with ErrReleased.
+// Release frees what the execution holds on workers. A running operation fails with ErrReleased.
 func (e *execution) Release() {
 	f := e.fleet
 	f.mu.Lock()
-	if _, running := f.executions[e]; !running {
+	if _, running := f.state.executions[e]; !running {
 		f.mu.Unlock()
 		return
 	}
-	delete(f.executions, e)
+	delete(f.state.executions, e)
 	e.cancel()
 	e.handovers.cancelAll()
 	e.placed.removeAll()

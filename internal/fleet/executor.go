@@ -18,7 +18,7 @@ import (
 // Executor runs the operations of a kernel-family job on all workers. It implements kernelkmeans.Executor and its
 // Matrix. The caller must call Release.
 type Executor struct {
-	*execution
+	job         *execution
 	spec        kernel.MatrixSpec
 	mean, scale *payload
 	// Nil before the first SetOperands. It is replaced while holding both operating and Fleet.mu, so that either is
@@ -43,40 +43,43 @@ func (e *Executor) Matrix() kernelkmeans.Matrix { return e }
 // ctx ends.
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 	e := &Executor{spec: task.Need.Matrix.Spec}
-	e.execution = f.newExecution(task, e)
-	e.mean = jobPayload(e.execution, wire.PackFloat64s, e.spec.Mean)
-	e.scale = jobPayload(e.execution, wire.PackFloat64s, e.spec.Scale)
-	if err := e.start(ctx); err != nil {
+	e.job = f.newExecution(task, e)
+	e.mean = jobPayload(e.job, wire.PackFloat64s, e.spec.Mean)
+	e.scale = jobPayload(e.job, wire.PackFloat64s, e.spec.Scale)
+	if err := e.job.start(ctx); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
+// Usage returns what the job uses now, with its workers sorted by name.
+func (e *Executor) Usage() *Usage { return e.job.Usage() }
+
 // Release frees what the job holds on workers. A running operation fails with ErrReleased.
 func (e *Executor) Release() {
-	e.execution.Release()
-	e.operating <- struct{}{}
-	defer func() { <-e.operating }()
+	e.job.Release()
+	e.job.operating <- struct{}{}
+	defer func() { <-e.job.operating }()
 	e.operands.free()
 }
 
 func (e *Executor) describe(p *workerv1.Prepare) {
 	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.message(), e.scale.message())}
-	p.SparseEntries, p.Lanes = uint64(e.need.Matrix.SparseEntries), uint32(e.need.Lanes)
-	p.Products, p.Block = uint32(e.need.Matrix.Products), uint32(e.need.Matrix.Block)
+	p.SparseEntries, p.Lanes = uint64(e.job.need.Matrix.SparseEntries), uint32(e.job.need.Lanes)
+	p.Products, p.Block = uint32(e.job.need.Matrix.Products), uint32(e.job.need.Matrix.Block)
 }
 
 func (e *Executor) changeBytes() int { return 0 }
 
 // ensureOperands implements family. Operands are the weights and the sparse part.
 func (e *Executor) ensureOperands(ctx context.Context, g *group) error {
-	e.fleet.mu.Lock() // workers also get operands in the background
+	e.job.fleet.mu.Lock() // workers also get operands in the background
 	a := e.operands
-	e.fleet.mu.Unlock()
+	e.job.fleet.mu.Unlock()
 	if a == nil || g.member.operandsID == a.id {
 		return nil
 	}
-	_, err := e.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
+	_, err := e.job.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
 			K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
 			Weights:      a.weights.message(),
@@ -92,14 +95,15 @@ func (e *Executor) ensureOperands(ctx context.Context, g *group) error {
 // Degrees implements kernelkmeans.Matrix.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}})
-	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: check.FiniteNonNegative,
+	return e.job.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: check.FiniteNonNegative,
 		request: ask})
 }
 
 // Maxima implements kernelkmeans.Matrix.
 func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}})
-	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: check.FiniteNonNegative, request: ask})
+	return e.job.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: check.FiniteNonNegative,
+		request: ask})
 }
 
 // SetOperands implements kernelkmeans.Matrix. Operands are numbered, so that a worker that gets them twice keeps its
@@ -114,12 +118,13 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 		return fmt.Errorf("fleet: operands of %d clusters, %d weights and %d sparse rows for %d rows",
 			a.K, len(a.Weights), len(sparse.RowStart)-1, e.spec.Rows)
 	}
-	if a.K > e.need.K || a.Lanes > max(1, e.need.Lanes) || int64(len(sparse.Column)) > e.need.Matrix.SparseEntries {
+	need := &e.job.need
+	if a.K > need.K || a.Lanes > max(1, need.Lanes) || int64(len(sparse.Column)) > need.Matrix.SparseEntries {
 		return fmt.Errorf("fleet: operands of %d clusters in %d lanes and %d sparse entries, planned were "+
 			"%d, %d and %d",
-			a.K, a.Lanes, len(sparse.Column), e.need.K, e.need.Lanes, e.need.Matrix.SparseEntries)
+			a.K, a.Lanes, len(sparse.Column), need.K, need.Lanes, need.Matrix.SparseEntries)
 	}
-	e.operating <- struct{}{}
+	e.job.operating <- struct{}{}
 	id := uint64(1)
 	if e.operands != nil {
 		id = e.operands.id + 1
@@ -127,27 +132,27 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	}
 	packed := &packedOperands{
 		id: id, k: a.K, lanes: max(1, a.Lanes),
-		weights: e.newPayload(func() []byte { return wire.PackFloat64s(a.Weights) }),
-		starts:  e.newPayload(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
-		columns: e.newPayload(func() []byte { return wire.PackInt32s(sparse.Column) }),
-		values:  e.newPayload(func() []byte { return wire.PackFloat64s(sparse.Value) }),
+		weights: e.job.newPayload(func() []byte { return wire.PackFloat64s(a.Weights) }),
+		starts:  e.job.newPayload(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
+		columns: e.job.newPayload(func() []byte { return wire.PackInt32s(sparse.Column) }),
+		values:  e.job.newPayload(func() []byte { return wire.PackFloat64s(sparse.Value) }),
 	}
-	e.fleet.mu.Lock()
+	e.job.fleet.mu.Lock()
 	e.operands = packed
-	e.fleet.mu.Unlock()
-	e.k, e.lanes, e.labels = a.K, packed.lanes, nil
-	e.invalidateHandovers()
-	for t := range e.placed.tiles {
-		e.placed.tiles[t].step = 0
+	e.job.fleet.mu.Unlock()
+	e.job.current.k, e.job.current.lanes, e.job.current.labels = a.K, packed.lanes, nil
+	e.job.invalidateHandovers()
+	for t := range e.job.placed.tiles {
+		e.job.placed.tiles[t].step = 0
 	}
-	<-e.operating
-	return e.perform(ctx, &operation{name: "set operands"})
+	<-e.job.operating
+	return e.job.perform(ctx, &operation{name: "set operands"})
 }
 
 // Diagonal implements kernelkmeans.Matrix.
 func (e *Executor) Diagonal(ctx context.Context) ([]float64, error) {
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Diagonal{Diagonal: &workerv1.Diagonal{}}})
-	return e.perRow(ctx, &operation{name: "diagonal", request: ask})
+	return e.job.perRow(ctx, &operation{name: "diagonal", request: ask})
 }
 
 // ColumnSums implements kernelkmeans.Matrix.
@@ -158,14 +163,14 @@ func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64
 		end += len(list)
 		ends[i] = int32(end)
 	}
-	columns := e.newPayload(func() []byte { return wire.PackInt32s(slices.Concat(lists...)) })
+	columns := e.job.newPayload(func() []byte { return wire.PackInt32s(slices.Concat(lists...)) })
 	defer columns.free()
-	packedEnds := e.newPayload(func() []byte { return wire.PackInt32s(ends) })
+	packedEnds := e.job.newPayload(func() []byte { return wire.PackInt32s(ends) })
 	defer packedEnds.free()
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_ColumnSums{
 		ColumnSums: &workerv1.ColumnSums{Columns: columns.message(), Ends: packedEnds.message()},
 	}})
-	return e.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: ask})
+	return e.job.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: ask})
 }
 
 // Multiply implements kernelkmeans.Matrix.
@@ -176,7 +181,8 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 		}
 	}
 	var products [][]float64
-	for batch := range slices.Chunk(x, max(1, e.need.Matrix.Products)) { // no more at a time than workers have memory for
+	atOnce := max(1, e.job.need.Matrix.Products) // what workers have memory for
+	for batch := range slices.Chunk(x, atOnce) {
 		part, err := e.multiply(ctx, batch)
 		if err != nil {
 			return nil, err
@@ -187,18 +193,18 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 }
 
 func (e *Executor) multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
-	packed := e.newPayload(func() []byte { return wire.PackFloat64Lists(x) })
+	packed := e.job.newPayload(func() []byte { return wire.PackFloat64Lists(x) })
 	defer packed.free()
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Multiply{
 		Multiply: &workerv1.Multiply{X: packed.message(), Count: uint32(len(x))},
 	}})
-	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", wholeMatrix: true, request: ask})
+	return e.job.severalPerRow(ctx, len(x), &operation{name: "multiply", wholeMatrix: true, request: ask})
 }
 
 // Load implements kernelkmeans.Executor.
 func (e *Executor) Load(ctx context.Context, labels []int32) ([]kernel.Int128, error) {
 	sums, merge := e.selfAffinities()
-	if err := e.load(ctx, labels, merge); err != nil {
+	if err := e.job.load(ctx, labels, merge); err != nil {
 		return nil, err
 	}
 	return sums, nil
@@ -207,7 +213,7 @@ func (e *Executor) Load(ctx context.Context, labels []int32) ([]kernel.Int128, e
 // Update implements kernelkmeans.Executor.
 func (e *Executor) Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error) {
 	sums, merge := e.selfAffinities()
-	if err := e.update(ctx, moves, merge); err != nil {
+	if err := e.job.update(ctx, moves, merge); err != nil {
 		return nil, err
 	}
 	return sums, nil
@@ -215,7 +221,7 @@ func (e *Executor) Update(ctx context.Context, moves []labeling.Move) ([]kernel.
 
 // selfAffinities returns zeroed sums for all clusters, and the function that adds answers to them.
 func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
-	sums := make([]kernel.Int128, e.k*e.lanes)
+	sums := make([]kernel.Int128, e.job.current.k*e.job.current.lanes)
 	return sums, func(tiles []int, answer *reply) error {
 		parts, err := wire.UnpackInt128s(answer.selfAffinity)
 		if err != nil {
@@ -224,7 +230,7 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 		if len(parts) != len(sums) {
 			return fmt.Errorf("sums of %d clusters instead of %d", len(parts), len(sums))
 		}
-		if err := check.SelfAffinities(e.rowsOf(tiles), parts); err != nil {
+		if err := check.SelfAffinities(e.job.rowsOf(tiles), parts); err != nil {
 			return err
 		}
 		for c := range sums {
@@ -236,17 +242,17 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 
 // Assign implements kernelkmeans.Executor.
 func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
-	return e.assign(ctx, lanesOf(stats, statsLane),
+	return e.job.assign(ctx, lanesOf(stats, statsLane),
 		&operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixAssign{
-			MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: wire.StatsToProto(stats)},
+			MatrixAssign: &workerv1.MatrixAssign{Step: e.job.current.step, Stats: wire.StatsToProto(stats)},
 		}})})
 }
 
 // Farthest implements kernelkmeans.Executor.
 func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error) {
-	return e.farthest(ctx, lanesOf(stats, statsLane),
+	return e.job.farthest(ctx, lanesOf(stats, statsLane),
 		&operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixFarthest{
-			MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: wire.StatsToProto(stats)},
+			MatrixFarthest: &workerv1.MatrixFarthest{Step: e.job.current.step, Stats: wire.StatsToProto(stats)},
 		}})})
 }
 
@@ -282,51 +288,53 @@ func (e *Executor) Measure(ctx context.Context, what kernelkmeans.Measurement,
 func (e *Executor) gains(ctx context.Context, stats []kernel.ClusterStats, needed int) ([][]float64, error) {
 	values := make([][]float64, len(stats))
 	for at := range values {
-		values[at] = slices.Repeat([]float64{math.Inf(-1)}, e.rows)
+		values[at] = slices.Repeat([]float64{math.Inf(-1)}, e.job.rows)
 	}
-	op := &operation{name: "gains", maxBytes: e.perRowBytes(wire.LargestBytes * len(stats))}
+	op := &operation{name: "gains", maxBytes: e.job.perRowBytes(wire.LargestBytes * len(stats))}
 	op.request = always(&workerv1.Command{Operation: &workerv1.Command_Gains{
-		Gains: &workerv1.Gains{Step: e.step, Stats: wire.StatsToProto(stats), Most: uint32(needed)},
+		Gains: &workerv1.Gains{Step: e.job.current.step, Stats: wire.StatsToProto(stats), Most: uint32(needed)},
 	}})
 	op.merge = func(tiles []int, answer *reply) error {
-		lists, err := wire.UnpackLargest(answer.values, len(stats), e.rowsOf(tiles), needed)
+		lists, err := wire.UnpackLargest(answer.values, len(stats), e.job.rowsOf(tiles), needed)
 		if err != nil {
 			return err
 		}
 		for at, list := range lists {
 			for _, t := range tiles {
-				rows := partition.Tile(e.rows, t)
+				rows := partition.Tile(e.job.rows, t)
 				list = list[copy(values[at][rows.From:rows.To], list):]
 			}
 		}
 		return nil
 	}
-	return values, e.atStep(ctx, op)
+	return values, e.job.atStep(ctx, op)
 }
 
 func (e *Executor) fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Fits{
-		Fits: &workerv1.Fits{Step: e.step, Stats: wire.StatsToProto(stats)},
+		Fits: &workerv1.Fits{Step: e.job.current.step, Stats: wire.StatsToProto(stats)},
 	}})
-	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: check.Number, request: ask})
-	return values, e.atStep(ctx, op)
+	values, op := e.job.rowLists(2*len(stats), &operation{name: "fits", possible: check.Number, request: ask})
+	return values, e.job.atStep(ctx, op)
 }
 
 // blocks asks for each pair of points once.
 func (e *Executor) blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error) {
 	values := make([][]float64, len(blocks))
 	for at, b := range blocks {
-		if len(b.Points) > e.need.Matrix.Block {
-			return nil, fmt.Errorf("fleet: a block of %d points, planned were %d", len(b.Points), e.need.Matrix.Block)
+		if len(b.Points) > e.job.need.Matrix.Block {
+			return nil, fmt.Errorf("fleet: a block of %d points, planned were %d", len(b.Points), e.job.need.Matrix.Block)
 		}
-		values[at] = make([]float64, len(b.Points)*b.Width(e.k))
+		values[at] = make([]float64, len(b.Points)*b.Width(e.job.current.k))
 	}
-	err := e.atStep(ctx, &operation{
+	err := e.job.atStep(ctx, &operation{
 		name: "blocks",
 		// with each pair twice
-		maxBytes: func([]int) int { return 8 * len(blocks) * e.need.Matrix.Block * (e.k + e.need.Matrix.Block) },
+		maxBytes: func([]int) int {
+			return 8 * len(blocks) * e.job.need.Matrix.Block * (e.job.current.k + e.job.need.Matrix.Block)
+		},
 		request: always(&workerv1.Command{Operation: &workerv1.Command_Blocks{
-			Blocks: &workerv1.Blocks{Step: e.step, Blocks: wire.BlocksToProto(blocks)},
+			Blocks: &workerv1.Blocks{Step: e.job.current.step, Blocks: wire.BlocksToProto(blocks)},
 		}}),
 		merge: func(tiles []int, answer *reply) error {
 			parts := e.blockParts(blocks, values, tiles)
@@ -348,7 +356,7 @@ func (e *Executor) blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 		},
 	})
 	for at, b := range blocks {
-		b.Mirror(values[at], e.k)
+		b.Mirror(values[at], e.job.current.k)
 	}
 	return values, err
 }
@@ -357,11 +365,11 @@ func (e *Executor) blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 // point in the tiles, its sums and its entries from its own on.
 func (e *Executor) blockParts(blocks []kernel.Block, values [][]float64, tiles []int) (parts [][]float64) {
 	for at, b := range blocks {
-		for _, rows := range partition.TileRanges(e.rows, tiles) {
+		for _, rows := range partition.TileRanges(e.job.rows, tiles) {
 			from, to := b.Within(rows)
 			for place := from; place < to; place++ {
-				row := values[at][place*b.Width(e.k):][:b.Width(e.k)]
-				parts = append(parts, row[:e.k], row[e.k+place:])
+				row := values[at][place*b.Width(e.job.current.k):][:b.Width(e.job.current.k)]
+				parts = append(parts, row[:e.job.current.k], row[e.job.current.k+place:])
 			}
 		}
 	}

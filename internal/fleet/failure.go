@@ -11,11 +11,13 @@ import (
 
 // failure is the error of a worker that could not run a command.
 type failure struct {
-	worker string
-	*workerv1.Failure
+	worker   string
+	reported *workerv1.Failure
 }
 
-func (f *failure) Error() string { return fmt.Sprintf("worker %q: %s", f.worker, f.GetMessage()) }
+func (f *failure) Error() string {
+	return fmt.Sprintf("worker %q: %s", f.worker, f.reported.GetMessage())
+}
 
 // wrongAnswer is the error of a group whose answer is impossible.
 type wrongAnswer struct{ error }
@@ -23,7 +25,7 @@ type wrongAnswer struct{ error }
 // problemOf returns what kind of problem the error of a group is.
 func problemOf(err error) round.Problem {
 	_, wrong := errors.AsType[*wrongAnswer](err)
-	reported, isReported := errors.AsType[*failure](err)
+	failed, reported := errors.AsType[*failure](err)
 	switch {
 	case err == nil:
 		return round.NoProblem
@@ -37,8 +39,8 @@ func problemOf(err error) round.Problem {
 		return round.Wrong
 	case errors.Is(err, errStalled):
 		return round.Stalled
-	case isReported:
-		return problemReported(reported.GetKind())
+	case reported:
+		return problemReported(failed.reported.GetKind())
 	}
 	return round.Fatal
 }
@@ -66,7 +68,7 @@ func (e *execution) handleFailure(g *group, op *operation, state *round.Operatio
 	e.logProblem(g, op, problem)
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	if damage := e.fleet.damaged[e.datasetID]; damage != nil && problem == round.Internal {
+	if damage := e.fleet.state.damaged[e.datasetID]; damage != nil && problem == round.Internal {
 		return damage // whatever the worker reports follows from it
 	}
 	switch state.Judge(g.session.id, problem) {
@@ -118,9 +120,9 @@ func (e *execution) whyExcluded(g *group, op *operation, problem round.Problem) 
 	worker := g.session.name
 	said := ""
 	reason := ""
-	if reported, is := errors.AsType[*failure](g.err); is {
-		said = reported.GetMessage()
-		reason = reported.GetReason()
+	if failed, is := errors.AsType[*failure](g.err); is {
+		said = failed.reported.GetMessage()
+		reason = failed.reported.GetReason()
 	}
 	switch problem {
 	case round.Wrong:

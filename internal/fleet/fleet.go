@@ -29,14 +29,19 @@
 //
 // # What owns which state
 //
-// Fleet.mu guards sessions, their pending calls, and the three parts of an execution that sessions change: its
-// placement (who has which tile), its handovers (who builds which tile in the background) and its blame (who gets no
-// tiles). Each states its invariants. It also guards what the executors of a job share, and the large payloads that
-// workers fetch. A function whose name ends with Locked expects its caller to hold Fleet.mu, or the mutex of its own
-// type, as does every method of handovers, handover and blame, and nearly every one of placement. Fleet.mu is never
-// held while sending, receiving or waiting. Each stream of a session has one goroutine that reads and one that writes.
-// A job runs one operation at a time, with one goroutine per worker; what only the running operation touches needs no
-// lock. Comparing the times of workers (pace), checking their answers (check) and telling them where to read data sets
+// Each struct says in its comment who owns it. There are three owners. A goroutine owns what only it touches, without
+// a lock: a conductor and its round, a group while it runs, an import. The running operation of a job, of which there
+// is one at a time, owns the labels, and what members and tiles are known to have (membership, tile). Fleet.mu guards
+// the rest: Fleet.state, sessions and their pending calls, and the three parts of an execution that sessions change:
+// its placement (who has which tile), its handovers (who builds which tile in the background) and its blame (who gets
+// no tiles). Each states its invariants.
+//
+// A function whose name ends with Locked expects its caller to hold Fleet.mu, or the mutex of its own type, as does
+// every method of state, handovers, handover and blame, and nearly every one of placement. Fleet.mu is never held while
+// sending, receiving or waiting: messages are queued (package outbox), and each stream of a session has one goroutine
+// that reads and one that writes. No struct embeds another whose methods would become its own.
+//
+// Comparing the times of workers (pace), checking their answers (check) and telling them where to read data sets
 // (delivery) are packages of their own, which know nothing of sessions.
 //
 // # Words
@@ -112,19 +117,33 @@ type Fleet struct {
 	cfg        Config
 	log        hclog.Logger
 	deliveries *delivery.Deliveries // calls back with no lock held
+	changed    signal.Broadcast     // every change that a job may wait for; safe for concurrent use
 
-	// mu guards the fields below, and everything that says so in sessions, calls and executions.
-	mu         sync.Mutex
+	mu    sync.Mutex // guards state, and everything that says so in sessions, calls and executions
+	state state
+}
+
+// state is what a fleet knows about its workers and jobs. Fleet.mu guards it; its methods expect the caller to hold
+// Fleet.mu.
+type state struct {
 	sessions   map[string]*session     // those that have not ended, by id
 	executions map[*execution]struct{} // those that have started and are not released
 	damaged    map[string]error        // by data set id: the damage found when a worker last fetched it
 	payloads   map[string]*payload     // large ones, by reference
-	nextKey    uint64                  // makes the keys of executions and imports, and references, unique
+	keys       uint64                  // number of keys and references given so far
 	term       int64                   // the coordinator's term as the leader; 0 before Begin
 	returned   time.Time               // when the first worker attached in this term
-	changed    signal.Broadcast        // every change that a job may wait for
 	closed     bool
 }
+
+// newKey returns a number that makes the key of an execution or an import, or the reference of a payload, unique.
+func (st *state) newKey() uint64 {
+	st.keys++
+	return st.keys
+}
+
+// workers returns the sessions of all workers, sorted by name and id.
+func (st *state) workers() []*session { return slices.SortedFunc(maps.Values(st.sessions), byName) }
 
 // New returns a fleet without workers.
 func New(cfg Config) *Fleet {
@@ -135,12 +154,14 @@ func New(cfg Config) *Fleet {
 		cfg.Timing = DefaultTiming()
 	}
 	f := &Fleet{
-		cfg:        cfg,
-		log:        cfg.Logger,
-		sessions:   map[string]*session{},
-		executions: map[*execution]struct{}{},
-		damaged:    map[string]error{},
-		payloads:   map[string]*payload{},
+		cfg: cfg,
+		log: cfg.Logger,
+		state: state{
+			sessions:   map[string]*session{},
+			executions: map[*execution]struct{}{},
+			damaged:    map[string]error{},
+			payloads:   map[string]*payload{},
+		},
 	}
 	f.deliveries = delivery.New(cfg.Datasets, reports{f}, f.log)
 	return f
@@ -198,8 +219,8 @@ type WorkerInfo struct {
 func (f *Fleet) Workers() []WorkerInfo {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	infos := make([]WorkerInfo, 0, len(f.sessions))
-	for _, s := range f.workersLocked() {
+	infos := make([]WorkerInfo, 0, len(f.state.sessions))
+	for _, s := range f.state.workers() {
 		infos = append(infos, f.infoLocked(s))
 	}
 	return infos
@@ -250,9 +271,6 @@ func WhyNoneReady(workers []WorkerInfo) string {
 	return fmt.Sprintf("none of the %d connected is ready (%s)", len(workers), strings.Join(names, ", "))
 }
 
-// workersLocked returns the sessions of all workers, sorted by name and id.
-func (f *Fleet) workersLocked() []*session { return slices.SortedFunc(maps.Values(f.sessions), byName) }
-
 // infoLocked describes a session.
 func (f *Fleet) infoLocked(s *session) WorkerInfo {
 	info := WorkerInfo{
@@ -278,7 +296,7 @@ func (f *Fleet) infoLocked(s *session) WorkerInfo {
 	default:
 		info.Message = f.blameMessageLocked(s)
 	}
-	for e := range f.executions {
+	for e := range f.state.executions {
 		if e.usesLocked(s) && !slices.Contains(info.JobIDs, e.jobID) {
 			info.JobIDs = append(info.JobIDs, e.jobID)
 		}
@@ -291,11 +309,11 @@ func (f *Fleet) infoLocked(s *session) WorkerInfo {
 func (f *Fleet) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
+	if f.state.closed {
 		return
 	}
-	f.closed = true
-	for _, s := range f.sessions {
+	f.state.closed = true
+	for _, s := range f.state.sessions {
 		f.endSessionLocked(s, unavailable(ErrClosed.Error()))
 	}
 	f.changed.Notify()

@@ -286,11 +286,11 @@ func (e *execution) buildTiles(ctx context.Context, g *group, tiles []int, store
 func (e *execution) idleWorkerJoined() bool {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	if len(e.placed.members) == len(e.fleet.sessions) { // every worker that builds tiles asks
+	if len(e.placed.members) == len(e.fleet.state.sessions) { // every worker that builds tiles asks
 		return false
 	}
 	bytes := e.placed.sizes[0].Bytes(e.need.StorageRule() != partition.StoreNone)
-	for _, s := range e.fleet.sessions {
+	for _, s := range e.fleet.state.sessions {
 		if e.handovers.to[s] == nil && e.canJoinLocked(s) && e.hostLocked(s).FreeBytes >= bytes {
 			return true
 		}

@@ -76,7 +76,7 @@ func (h *handover) invalidate() {
 	h.version++
 	h.loaded, h.queue = false, nil
 	for t := range h.built {
-		h.copies[t].step = 0
+		h.copies[t].tile.step = 0
 	}
 }
 
@@ -102,7 +102,7 @@ func (e *execution) startHandoverLocked(t int, to *session, stored bool) {
 
 // followsLabels reports whether workers load the labels before they take over. Those of vectors load them afterward,
 // which takes less time than to apply changes. Only the running operation calls it.
-func (e *execution) followsLabels() bool { return !e.answersChanges() && e.labels != nil }
+func (e *execution) followsLabels() bool { return !e.answersChanges() && e.current.labels != nil }
 
 // continueHandoverLocked starts the goroutine of a handover unless it runs already.
 func (e *execution) continueHandoverLocked(h *handover) {
@@ -214,10 +214,10 @@ func (e *execution) followLabels() {
 		if !h.complete() || h.loaded {
 			continue
 		}
-		labels := slices.Clone(e.labels)
+		labels := slices.Clone(e.current.labels)
 		packed := e.newPayload(func() []byte { return wire.PackInt32s(labels) })
 		h.loaded = true
-		h.queue = []labelChange{{step: e.step, labels: packed}}
+		h.queue = []labelChange{{step: e.current.step, labels: packed}}
 		e.continueHandoverLocked(h)
 	}
 }
@@ -232,7 +232,7 @@ func (e *execution) followMoves(step uint64, moves []labeling.Move) {
 			continue
 		}
 		moves := slices.Clone(moves)
-		k := e.k
+		k := e.current.k
 		packed := e.newPayload(func() []byte { return wire.PackMoves(moves, k) })
 		h.queue = append(h.queue, labelChange{step: step + 1, moves: packed})
 		e.continueHandoverLocked(h)
@@ -322,7 +322,7 @@ func (hs *handovers) stop(h *handover) {
 func (hs *handovers) stopUrgent() {
 	for t, c := range hs.tiles {
 		if s := hs.placed.tiles[t].worker; s == nil || s.yieldsLocked() && !s.workingLocked() {
-			hs.stop(hs.to[c.worker])
+			hs.stop(hs.to[c.tile.worker])
 		}
 	}
 }
@@ -358,12 +358,12 @@ func (hs *handovers) drop(t int) {
 	if c == nil {
 		return
 	}
-	h := hs.to[c.worker]
+	h := hs.to[c.tile.worker]
 	delete(hs.tiles, t)
 	delete(h.copies, t)
 	delete(h.built, t)
 	h.to.used -= c.bytes
-	hs.placed.tellToDrop(h.to, []*workerv1.Tile{{Tile: uint32(t), Epoch: c.epoch}})
+	hs.placed.tellToDrop(h.to, []*workerv1.Tile{{Tile: uint32(t), Epoch: c.tile.epoch}})
 	if len(h.copies) == 0 {
 		hs.cancel(h)
 	}
@@ -384,7 +384,7 @@ func (hs *handovers) preferYielded() {
 		return
 	}
 	for t, c := range hs.tiles {
-		if !hs.placed.tiles[t].worker.yieldsLocked() && !hs.to[c.worker].built[t] {
+		if !hs.placed.tiles[t].worker.yieldsLocked() && !hs.to[c.tile.worker].built[t] {
 			hs.drop(t)
 		}
 	}

@@ -24,7 +24,7 @@ type mergeFunc func(tiles []int, answer *reply) error
 
 // load sets all labels. It copies them.
 func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) error {
-	if e.k == 0 {
+	if e.current.k == 0 {
 		return errors.New("fleet: load before operands were set")
 	}
 	if err := e.shape().CheckLabels(labels); err != nil {
@@ -43,10 +43,10 @@ func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) e
 		name:        "load",
 		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, labeled),
 		merge:       merge,
-		reload:      &reload{labels: packed, step: e.step + 1, all: true, answers: true},
+		reload:      &reload{labels: packed, step: e.current.step + 1, all: true, answers: true},
 	})
 	if err == nil {
-		e.labels = kept
+		e.current.labels = kept
 	}
 	e.invalidateHandovers()
 	return err
@@ -57,15 +57,15 @@ func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) e
 // receives only the moves. Any other tile receives all labels, and also the moves if the answer consists of what they
 // change.
 func (e *execution) update(ctx context.Context, moves []labeling.Move, merge mergeFunc) error {
-	if e.labels == nil {
+	if e.current.labels == nil {
 		return errors.New("fleet: update before load")
 	}
-	if err := e.shape().Apply(e.labels, moves); err != nil {
+	if err := e.shape().Apply(e.current.labels, moves); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	packed := e.newPayload(func() []byte { return wire.PackInt32s(e.labels) })
+	packed := e.newPayload(func() []byte { return wire.PackInt32s(e.current.labels) })
 	defer packed.free()
-	all := e.newPayload(func() []byte { return wire.PackMoves(moves, e.k) })
+	all := e.newPayload(func() []byte { return wire.PackMoves(moves, e.current.k) })
 	var mu sync.Mutex // guards sent
 	sent := []*payload{all}
 	defer func() {
@@ -73,7 +73,7 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, merge mer
 			p.free()
 		}
 	}()
-	step := e.step
+	step := e.current.step
 	err := e.advance(ctx, &operation{
 		name:        "update",
 		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, len(moves)), // reads nearly every column
@@ -84,7 +84,7 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, merge mer
 		request: func(c *workerv1.Command, _ *group, tiles []int) {
 			own := all // the rows of a matrix have an entry for every point, so its tiles need all moves
 			if e.answersChanges() {
-				own = e.newPayload(func() []byte { return wire.PackMoves(e.movesOf(tiles, moves), e.k) })
+				own = e.newPayload(func() []byte { return wire.PackMoves(e.movesOf(tiles, moves), e.current.k) })
 				mu.Lock()
 				sent = append(sent, own)
 				mu.Unlock()
@@ -93,7 +93,7 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, merge mer
 		},
 	})
 	if err != nil {
-		e.shape().Undo(e.labels, moves)
+		e.shape().Undo(e.current.labels, moves)
 		e.invalidateHandovers()
 		return err
 	}
@@ -105,26 +105,26 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, merge mer
 // Its number is then skipped, so that the others are not mistaken for them.
 func (e *execution) advance(ctx context.Context, op *operation) error {
 	err := e.perform(ctx, op)
-	e.step++
+	e.current.step++
 	if err != nil {
-		e.step++
+		e.current.step++
 	}
 	return err
 }
 
 // shape returns which labels the job allows.
 func (e *execution) shape() labeling.Shape {
-	return labeling.Shape{Points: e.rows, Clusters: e.k, Lanes: e.lanes}
+	return labeling.Shape{Points: e.rows, Clusters: e.current.k, Lanes: e.current.lanes}
 }
 
 // atStep runs an operation that needs the sums of the current labels.
 func (e *execution) atStep(ctx context.Context, op *operation) error {
-	if e.labels == nil {
+	if e.current.labels == nil {
 		return fmt.Errorf("fleet: %s before load", op.name)
 	}
-	labels := e.newPayload(func() []byte { return wire.PackInt32s(e.labels) })
+	labels := e.newPayload(func() []byte { return wire.PackInt32s(e.current.labels) })
 	defer labels.free()
-	op.reload = &reload{labels: labels, step: e.step, unless: e.step}
+	op.reload = &reload{labels: labels, step: e.current.step, unless: e.current.step}
 	e.followLabels()
 	return e.perform(ctx, op)
 }
@@ -155,7 +155,7 @@ func (e *execution) split(tiles []int, moves []labeling.Move, lanes []int, byTil
 			}
 			end++
 		}
-		if err := check.Moves(e.shape(), e.labels, moves[:end], lanes); err != nil {
+		if err := check.Moves(e.shape(), e.current.labels, moves[:end], lanes); err != nil {
 			return err
 		}
 		byTile[t], moves = moves[:end], moves[end:]
@@ -173,7 +173,7 @@ func (e *execution) farthest(ctx context.Context, lanes []int, op *operation) ([
 	op.merge = func(tiles []int, answer *reply) error {
 		candidates, err := wire.CandidatesFromProto(answer.farthest)
 		if err == nil {
-			err = check.Candidates(e.shape(), e.labels, tiles, candidates, lanes)
+			err = check.Candidates(e.shape(), e.current.labels, tiles, candidates, lanes)
 		}
 		if err != nil {
 			return err

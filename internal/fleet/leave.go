@@ -16,9 +16,9 @@ import (
 func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, named := f.sessions[worker], 0
+	s, named := f.state.sessions[worker], 0
 	if s == nil {
-		for _, other := range f.sessions {
+		for _, other := range f.state.sessions {
 			if other.name == worker {
 				s = other
 				named++
@@ -62,9 +62,9 @@ func (s *session) takesTilesLocked() bool {
 	return s.stream != nil && !s.draining
 }
 
-// anyTakesTilesLocked reports whether a worker takes new tiles.
-func (f *Fleet) anyTakesTilesLocked() bool {
-	for _, s := range f.sessions {
+// anyTakesTiles reports whether a worker takes new tiles.
+func (st *state) anyTakesTiles() bool {
+	for _, s := range st.sessions {
 		if s.takesTilesLocked() {
 			return true
 		}
@@ -76,10 +76,10 @@ func (f *Fleet) anyTakesTilesLocked() bool {
 // The operations that waited for these calls place the tiles again. Tiles that no worker has room for stay, and their
 // calls are repeated. Commands that nobody waits for, which free memory, are still sent.
 func (f *Fleet) abandonCallsLocked() {
-	if !f.anyTakesTilesLocked() {
+	if !f.state.anyTakesTiles() {
 		return
 	}
-	for _, s := range f.sessions {
+	for _, s := range f.state.sessions {
 		if !s.yieldsLocked() {
 			continue
 		}
@@ -97,9 +97,9 @@ func (f *Fleet) abandonCallsLocked() {
 // can build its tiles in the background.
 func (f *Fleet) continuedOnLocked(s *session) map[string]bool {
 	continued := map[string]bool{}
-	for e := range f.executions {
+	for e := range f.state.executions {
 		if s.workingLocked() && e.placed.members[s] != nil {
-			for _, other := range f.sessions {
+			for _, other := range f.state.sessions {
 				continued[e.key] = continued[e.key] || e.canJoinLocked(other)
 			}
 		}
@@ -121,7 +121,7 @@ func (f *Fleet) awaitReturnLocked(s *session) {
 		f.log.Warn("worker closed its connection and did not return; moving its tiles to others", "worker", s.name,
 			"id", s.id, "tiles", s.tiles)
 		s.away = true
-		for e := range f.executions {
+		for e := range f.state.executions {
 			e.countCrashLocked(s)
 		}
 		f.changed.Notify()
@@ -157,7 +157,7 @@ func (f *Fleet) dismissLaterLocked(s *session) {
 		if s.ended || s.farewellSent {
 			return
 		}
-		if now, running := f.operationsOnLocked(s); f.anyTakesTilesLocked() && (running || now != before) {
+		if now, running := f.operationsOnLocked(s); f.state.anyTakesTiles() && (running || now != before) {
 			f.dismissLaterLocked(s)
 			return
 		}
@@ -168,7 +168,7 @@ func (f *Fleet) dismissLaterLocked(s *session) {
 
 // operationsOnLocked returns how many operations the jobs that use a worker have begun, and whether one is running.
 func (f *Fleet) operationsOnLocked(s *session) (begun uint64, running bool) {
-	for e := range f.executions {
+	for e := range f.state.executions {
 		if e.placed.members[s] != nil {
 			begun += e.pace.Operations()
 			running = running || len(e.operating) > 0

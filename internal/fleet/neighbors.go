@@ -35,7 +35,6 @@ func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, *Usage, erro
 
 // neighborSearch is the family of searches for neighbors.
 type neighborSearch struct {
-	noOperands
 	rows, count int
 	diagonal    *payload
 }
@@ -47,6 +46,9 @@ func (n *neighborSearch) describe(p *workerv1.Prepare) {
 }
 
 func (n *neighborSearch) changeBytes() int { return 0 }
+
+// ensureOperands implements family. Workers need nothing besides tiles.
+func (n *neighborSearch) ensureOperands(context.Context, *group) error { return nil }
 
 // neighbors collects what the tiles have found. If two workers say that a row is in a tile of theirs, one of them is
 // wrong, and nobody knows which: both are excluded, and others search their tiles.
@@ -76,7 +78,7 @@ const noTile = -1
 // neighborAnswers collects the neighbors that workers answer. Workers say themselves which rows a tile has, because
 // that follows from the data set.
 type neighborAnswers struct {
-	*execution
+	job      *execution
 	count    int
 	all      []int32    // of every row
 	tileOf   []int32    // by row
@@ -92,7 +94,7 @@ type rowClaims struct {
 
 func newNeighborAnswers(e *execution, count int) *neighborAnswers {
 	return &neighborAnswers{
-		execution: e, count: count,
+		job: e, count: count,
 		all:      make([]int32, e.rows*count),
 		tileOf:   slices.Repeat([]int32{noTile}, e.rows),
 		answered: make([]*session, len(e.placed.tiles)),
@@ -106,15 +108,15 @@ func (a *neighborAnswers) merge(tiles []int, answer *reply) error {
 	if err != nil {
 		return err
 	}
-	if len(values) != a.rowsOf(tiles)*width {
-		return fmt.Errorf("%d values for %d rows, with %d neighbors each", len(values), a.rowsOf(tiles), a.count)
+	if len(values) != a.job.rowsOf(tiles)*width {
+		return fmt.Errorf("%d values for %d rows, with %d neighbors each", len(values), a.job.rowsOf(tiles), a.count)
 	}
-	if err := check.Neighbors(values, width, a.rows); err != nil {
+	if err := check.Neighbors(values, width, a.job.rows); err != nil {
 		return err
 	}
 	for _, t := range tiles {
 		a.answered[t] = answer.from
-		size := partition.Tile(a.rows, t).Len() * width
+		size := partition.Tile(a.job.rows, t).Len() * width
 		for row := range slices.Chunk(values[:size], width) {
 			a.add(t, row)
 		}

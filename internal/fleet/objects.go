@@ -44,7 +44,7 @@ type objectsRead struct {
 // unitRead is a unit and its progress. The goroutine that reads the unit owns it. While no goroutine does, and the unit
 // waits, the goroutine of ReadObjects owns it.
 type unitRead struct {
-	*ObjectUnit
+	unit   *ObjectUnit
 	at     int
 	rows   uint64
 	failed map[*session]*fault.Error // workers that could not read it, and why
@@ -58,14 +58,13 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f.mu.Lock()
-	f.nextKey++
 	r := &objectsRead{
-		fleet: f, key: fmt.Sprintf("import-%d", f.nextKey), left: len(units),
+		fleet: f, key: fmt.Sprintf("import-%d", f.state.newKey()), left: len(units),
 		reading: map[*session]bool{}, used: map[*session]bool{},
 	}
 	f.mu.Unlock()
 	for at, unit := range units {
-		r.waiting = append(r.waiting, &unitRead{ObjectUnit: unit, at: at, failed: map[*session]*fault.Error{}})
+		r.waiting = append(r.waiting, &unitRead{unit: unit, at: at, failed: map[*session]*fault.Error{}})
 	}
 	type ended struct {
 		by   *session
@@ -129,7 +128,7 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 func (f *Fleet) readers() (able []*session, sound int, attached []*session, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	attached = f.workersLocked()
+	attached = f.state.workers()
 	var hanging []*session
 	for _, s := range attached {
 		switch {
@@ -140,7 +139,7 @@ func (f *Fleet) readers() (able []*session, sound int, attached []*session, clos
 			able = append(able, s)
 		}
 	}
-	return append(able, hanging...), len(able), attached, f.closed
+	return append(able, hanging...), len(able), attached, f.state.closed
 }
 
 // assign makes an idle worker the reader of the first waiting unit that it has not failed to read, and returns the
@@ -185,10 +184,10 @@ func (u *unitRead) unreadable(able []*session) error {
 		also = fmt.Sprintf(", and neither can %s", text.Plural(others, "other worker"))
 	}
 	reason := u.failed[first]
-	why := strings.TrimPrefix(reason.Message, u.URI+" cannot be read: ")
+	why := strings.TrimPrefix(reason.Message, u.unit.URI+" cannot be read: ")
 	return fault.New(fault.FailedPrecondition, reason.Reason, "worker %q cannot read %s%s: %s", first.name,
-		u.URI, also, why).
-		With("uri", u.URI).With("worker", first.name)
+		u.unit.URI, also, why).
+		With("uri", u.unit.URI).With("worker", first.name)
 }
 
 // losesWorkers returns the error about a unit during which worker after worker was lost.
@@ -197,7 +196,7 @@ func (u *unitRead) losesWorkers(last *session) *fault.Error {
 		"worker %q was lost while it read %s, as %d were before; its log or "+
 			"that of its system may say why. If it was killed for its memory, give workers more, or write the object "+
 			"with smaller row groups",
-		last.name, u.URI, u.lost-1).With("uri", u.URI).With("worker", last.name)
+		last.name, u.unit.URI, u.lost-1).With("uri", u.unit.URI).With("worker", last.name)
 }
 
 // finish records how reading a unit ended, and returns the error that ends the call. A unit that is not done waits for
@@ -218,16 +217,16 @@ func (r *objectsRead) finish(s *session, u *unitRead, err error) error {
 			return u.losesWorkers(s)
 		}
 		r.fleet.log.Info("worker was lost while reading an object; another one continues", "worker", s.name,
-			"object", u.URI, "rows", u.rows)
+			"object", u.unit.URI, "rows", u.rows)
 	case errors.Is(err, errStalled):
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v",
 			r.fleet.cfg.StalledAfter)
-	case isFailure && bad.GetKind() == workerv1.FailureKind_FAILURE_KIND_INVALID:
-		return objectFault(bad.Failure)
+	case isFailure && bad.reported.GetKind() == workerv1.FailureKind_FAILURE_KIND_INVALID:
+		return objectFault(bad.reported)
 	case isFailure:
-		r.fleet.log.Warn("worker cannot read an object", "worker", s.name, "object", u.URI, "reason", bad.GetReason(),
-			"error", bad.GetMessage())
-		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "%s", bad.GetMessage())
+		r.fleet.log.Warn("worker cannot read an object", "worker", s.name, "object", u.unit.URI, "reason",
+			bad.reported.GetReason(), "error", bad.reported.GetMessage())
+		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "%s", bad.reported.GetMessage())
 	default:
 		return err
 	}
@@ -248,7 +247,7 @@ func objectFault(bad *workerv1.Failure) error {
 // read makes a worker read a unit, starting after the rows that have already arrived.
 func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 	for {
-		request, err := u.Request(ctx, u.rows)
+		request, err := u.unit.Request(ctx, u.rows)
 		if err != nil {
 			return err
 		}
@@ -256,7 +255,7 @@ func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 		if err != nil {
 			return err
 		}
-		done, err := u.Take(rows)
+		done, err := u.unit.Take(rows)
 		if err != nil || done {
 			return err
 		}
@@ -288,7 +287,7 @@ func (r *objectsRead) call(ctx context.Context, s *session,
 
 // badAnswer returns the failure of a worker whose answer no worker gives.
 func badAnswer(s *session, message string) error {
-	return &failure{worker: s.name, Failure: &workerv1.Failure{Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL,
+	return &failure{worker: s.name, reported: &workerv1.Failure{Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL,
 		Reason: "BAD_ANSWER", Message: message}}
 }
 

@@ -54,7 +54,7 @@ func offersOf(hello *workerv1.Hello) map[string]*offer {
 func (f *Fleet) Begin(term int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.term = term
+	f.state.term = term
 }
 
 // AwaitReturn waits for workers of an earlier coordinator, until they offer all tiles of the jobs that they hold, or
@@ -62,8 +62,8 @@ func (f *Fleet) Begin(term int64) {
 // it after the first one has.
 func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	f.mu.Lock()
-	left := returnWait - time.Since(f.returned)
-	elected := f.term > 0
+	left := returnWait - time.Since(f.state.returned)
+	elected := f.state.term > 0
 	f.mu.Unlock()
 	if left <= 0 || !elected {
 		return nil
@@ -72,7 +72,7 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	for {
 		f.mu.Lock()
 		changed := f.changed.Wait()
-		complete := f.offersAreCompleteLocked()
+		complete := f.state.offersAreComplete()
 		f.mu.Unlock()
 		if complete {
 			return nil
@@ -87,10 +87,10 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	}
 }
 
-// offersAreCompleteLocked reports whether there are offers and they contain all tiles of every offered job.
-func (f *Fleet) offersAreCompleteLocked() bool {
+// offersAreComplete reports whether there are offers and they contain all tiles of every offered job.
+func (st *state) offersAreComplete() bool {
 	offered, all := map[string]map[int]bool{}, map[string]int{}
-	for _, s := range f.sessions {
+	for _, s := range st.sessions {
 		for identity, o := range s.offers {
 			if offered[identity] == nil {
 				offered[identity] = map[int]bool{}
@@ -123,7 +123,7 @@ func (e *execution) adoptOffers(ctx context.Context) {
 	for _, a := range e.takeOffers() {
 		all.Go(func() {
 			e.finishAdoption(a.group, fault.Guard(e.fleet.log.Error, func() error {
-				_, err := e.runCommand(ctx, a.group, a.tiles, 0, func(c *workerv1.Command) {
+				_, err := e.runCommand(ctx, a.group, a.group.tiles, 0, func(c *workerv1.Command) {
 					c.Operation = &workerv1.Command_Adopt{Adopt: &workerv1.Adopt{Offer: a.offer}}
 				})
 				return err
@@ -135,7 +135,7 @@ func (e *execution) adoptOffers(ctx context.Context) {
 
 // adoption is the offered tiles that are placed on the worker that offered them.
 type adoption struct {
-	*group
+	group *group
 	offer string
 }
 
@@ -146,30 +146,30 @@ func (e *execution) takeOffers() []adoption {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var taken []adoption
-	for _, s := range f.workersLocked() {
+	for _, s := range f.state.workers() {
 		o := s.offers[string(e.identity)]
 		if o == nil || !s.takesTilesLocked() {
 			continue
 		}
 		delete(s.offers, string(e.identity))
-		a := adoption{&group{session: s}, o.id}
+		g := &group{session: s}
 		bytes := e.placed.fixedBytes(s)
 		for t, stored := range o.tiles {
 			if t >= 0 && t < len(e.placed.tiles) && e.placed.tiles[t].worker == nil && e.mayBe(stored) {
-				a.tiles = append(a.tiles, t)
+				g.tiles = append(g.tiles, t)
 				bytes += e.placed.sizes[t].Bytes(stored)
 			}
 		}
-		if len(a.tiles) == 0 || bytes > s.freeLocked() {
+		if len(g.tiles) == 0 || bytes > s.freeLocked() {
 			continue
 		}
-		slices.Sort(a.tiles)
+		slices.Sort(g.tiles)
 		e.placed.join(s)
-		a.member = e.placed.members[s]
-		for _, t := range a.tiles {
+		g.member = e.placed.members[s]
+		for _, t := range g.tiles {
 			e.placed.put(t, s, o.tiles[t])
 		}
-		taken = append(taken, a)
+		taken = append(taken, adoption{g, o.id})
 	}
 	return taken
 }
@@ -181,26 +181,26 @@ func (e *execution) mayBe(stored bool) bool {
 }
 
 // finishAdoption marks adopted tiles as built, or takes them off the worker again if err is not nil.
-func (e *execution) finishAdoption(a *group, err error) {
+func (e *execution) finishAdoption(g *group, err error) {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	if e.placed.members[a.session] == nil { // the job was released
+	if e.placed.members[g.session] == nil { // the job was released
 		return
 	}
 	if err != nil {
-		e.fleet.log.Info("worker no longer has the tiles that it offered", "job", e.jobID, "worker", a.session.name,
+		e.fleet.log.Info("worker no longer has the tiles that it offered", "job", e.jobID, "worker", g.session.name,
 			"why", err)
-		for _, t := range a.tiles {
+		for _, t := range g.tiles {
 			e.placed.remove(t)
 		}
-		e.placed.leave(a.session)
+		e.placed.leave(g.session)
 		return
 	}
-	a.member.prepared = true
-	for _, t := range a.tiles {
+	g.member.prepared = true
+	for _, t := range g.tiles {
 		e.placed.tiles[t].state = builtAs(e.placed.tiles[t].wantStored)
 	}
-	e.fleet.log.Info("adopted tiles", "job", e.jobID, "worker", a.session.name, "tiles", len(a.tiles),
+	e.fleet.log.Info("adopted tiles", "job", e.jobID, "worker", g.session.name, "tiles", len(g.tiles),
 		"of", len(e.placed.tiles))
 }
 
@@ -208,7 +208,7 @@ func (e *execution) finishAdoption(a *group, err error) {
 func (e *execution) computeIdentity() ([]byte, error) {
 	p := proto.CloneOf(e.prepareMessage())
 	e.fleet.mu.Lock()
-	payloads := maps.Clone(e.fleet.payloads) // hashing them takes long; those of this job stay until it is released
+	payloads := maps.Clone(e.fleet.state.payloads) // hashing them takes long; those of this job stay until it is released
 	e.fleet.mu.Unlock()
 	inlineHashes(p.ProtoReflect(), payloads)
 	described, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)

@@ -48,19 +48,19 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 		"request": {request: func(*workerv1.Command, *group, []int) { panic("a defect") }},
 		"answer":  {request: always(&workerv1.Command{}), decode: func(*reply) error { panic("a defect") }},
 	} {
-		if err := x.perform(t.Context(), op); !fault.Is(err, "PANIC") || !strings.Contains(err.Error(), "a defect") {
+		if err := x.job.perform(t.Context(), op); !fault.Is(err, "PANIC") || !strings.Contains(err.Error(), "a defect") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	other, _ := attachFuzzed(t, f)
 	f.mu.Lock()
-	x.family = defective{x.family}
-	x.startHandoverLocked(0, other, false)
+	x.job.family = defective{x.job.family}
+	x.job.startHandoverLocked(0, other, false)
 	f.mu.Unlock()
-	x.handovers.active.Wait()
+	x.job.handovers.active.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !x.handovers.direct[other] || len(x.handovers.to) > 0 {
+	if !x.job.handovers.direct[other] || len(x.job.handovers.to) > 0 {
 		t.Error("the handover goes on")
 	}
 }

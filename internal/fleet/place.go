@@ -71,7 +71,7 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (delay, error) {
 	f, p := e.fleet, &e.placed
 	for {
 		switch {
-		case f.closed:
+		case f.state.closed:
 			return delay{}, ErrClosed
 		case e.released.Err() != nil:
 			return delay{}, ErrReleased
@@ -86,7 +86,7 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (delay, error) {
 		}
 		e.removeLostLocked()
 		e.handovers.preferYielded()
-		sessions := f.workersLocked()
+		sessions := f.state.workers()
 		layout, unplaced := e.findLayoutLocked(sessions)
 		if layout == nil {
 			if e.handovers.cancelAll() || e.freeSiblingsLocked() {
@@ -299,7 +299,7 @@ func (e *execution) freeTilesLocked() bool {
 // would otherwise wait for memory that it holds itself. It reports whether there were any.
 func (e *execution) freeSiblingsLocked() bool {
 	freed := false
-	for other := range e.fleet.executions {
+	for other := range e.fleet.state.executions {
 		if other == e || other.jobID != e.jobID {
 			continue
 		}
@@ -319,7 +319,7 @@ func (e *execution) freeSiblingsLocked() bool {
 
 // hasOtherJobsLocked reports whether a worker has tiles of other jobs.
 func (e *execution) hasOtherJobsLocked(s *session) bool {
-	for other := range e.fleet.executions {
+	for other := range e.fleet.state.executions {
 		if other != e && other.placed.members[s] != nil {
 			return true
 		}
@@ -348,7 +348,7 @@ func (e *execution) stepsLocked(layout *partition.Layout, sessions []*session) [
 			tiles[t].Stays = at.state != notBuilt && at.worker.workingLocked()
 		}
 		if c := e.handovers.tiles[t]; c != nil {
-			tiles[t].HandoverTo = index[c.worker]
+			tiles[t].HandoverTo = index[c.tile.worker]
 		}
 		targets[t] = placing.Target{Worker: layout.Owner[t], Stored: layout.Stored[t]}
 	}

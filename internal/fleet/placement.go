@@ -48,7 +48,7 @@ type tile struct {
 // copied is a copy of a tile on a second worker. It belongs to a handover or a rescue, until it becomes the tile
 // itself.
 type copied struct {
-	tile
+	tile   tile
 	number int
 	bytes  int64 // reserved on the worker
 }
@@ -245,8 +245,9 @@ func (p *placement) reserveCopy(s *session, t int, stored bool) *copied {
 func (p *placement) freeCopies(copies []*copied) {
 	dropped := map[*session][]*workerv1.Tile{}
 	for _, c := range copies {
-		c.worker.used -= c.bytes
-		dropped[c.worker] = append(dropped[c.worker], &workerv1.Tile{Tile: uint32(c.number), Epoch: c.epoch})
+		s := c.tile.worker
+		s.used -= c.bytes
+		dropped[s] = append(dropped[s], &workerv1.Tile{Tile: uint32(c.number), Epoch: c.tile.epoch})
 	}
 	for s, tiles := range dropped {
 		if p.members[s] != nil {
@@ -258,7 +259,8 @@ func (p *placement) freeCopies(copies []*copied) {
 // promote makes a copy on a member the tile itself, which must not be placed.
 func (p *placement) promote(c *copied) {
 	p.tiles[c.number] = c.tile
-	p.members[c.worker].tiles++
-	c.worker.tiles++
-	p.record(c.wantStored)
+	s := c.tile.worker
+	p.members[s].tiles++
+	s.tiles++
+	p.record(c.tile.wantStored)
 }

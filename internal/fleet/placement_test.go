@@ -22,7 +22,7 @@ func (p *placement) check(t *rapid.T, sessions []*session, copies map[int]*copie
 			used += p.tileBytes(tile)
 		}
 		for _, c := range copies {
-			if c.worker == s {
+			if c.tile.worker == s {
 				used += c.bytes
 			}
 		}
@@ -79,7 +79,7 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 				switch {
 				case c == nil:
 					continue
-				case p.tiles[tile].worker == nil && p.members[c.worker] != nil:
+				case p.tiles[tile].worker == nil && p.members[c.tile.worker] != nil:
 					p.promote(c)
 				default:
 					p.freeCopies([]*copied{c})

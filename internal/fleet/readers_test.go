@@ -20,7 +20,7 @@ import (
 // to read the object, so that the call goes on.
 func TestAnObjectIsNotUnreadableBecauseItsReaderWasLost(t *testing.T) {
 	lost := &session{id: "lost", readsObjects: true}
-	unit := &unitRead{ObjectUnit: &ObjectUnit{URI: "s3://test/x"}, failed: map[*session]*fault.Error{}}
+	unit := &unitRead{unit: &ObjectUnit{URI: "s3://test/x"}, failed: map[*session]*fault.Error{}}
 	r := &objectsRead{waiting: []*unitRead{unit}, left: 1, reading: map[*session]bool{}}
 	if done, err := r.state([]*session{lost}, []*session{lost}); done || err != nil {
 		t.Errorf("reading ended, with %v", err)

@@ -83,7 +83,7 @@ var errOver = status.Error(codes.Aborted, "the session is over")
 // liveSessionLocked returns a session that has not ended, which was just heard of. For everybody but the caller that
 // attached it, a session is over: who has learned its ID cannot use it.
 func (f *Fleet) liveSessionLocked(ctx context.Context, id string) (*session, error) {
-	s := f.sessions[id]
+	s := f.state.sessions[id]
 	if s == nil || s.caller != identity.FromContext(ctx).Name {
 		return nil, errOver
 	}
@@ -101,7 +101,7 @@ func (f *Fleet) payloadFor(ctx context.Context, sessionID, reference string) ([]
 	if err != nil {
 		return nil, err
 	}
-	large := f.payloads[reference]
+	large := f.state.payloads[reference]
 	if large == nil || !large.of.usesLocked(s) {
 		return nil, status.Errorf(codes.NotFound, "payload %q is no longer needed", reference)
 	}

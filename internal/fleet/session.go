@@ -97,13 +97,13 @@ type attachment = outbox.Outbox[workerv1.AttachResponse]
 func (f *Fleet) admit(ctx context.Context, hello *workerv1.Hello) (*session, *attachment, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
+	if f.state.closed {
 		return nil, nil, unavailable(ErrClosed.Error())
 	}
-	if hello.GetTerm() > f.term {
+	if hello.GetTerm() > f.state.term {
 		return nil, nil, wire.Unavailable(wire.NotLeader, "the worker has seen a later leader")
 	}
-	s, caller := f.sessions[hello.GetSessionId()], identity.FromContext(ctx).Name
+	s, caller := f.state.sessions[hello.GetSessionId()], identity.FromContext(ctx).Name
 	resumed := s != nil && s.caller == caller
 	if !resumed {
 		s = f.newSessionLocked(hello)
@@ -120,7 +120,7 @@ func (f *Fleet) admit(ctx context.Context, hello *workerv1.Hello) (*session, *at
 			SessionId:       s.id,
 			Resumed:         resumed,
 			HeartbeatMillis: uint32(max(1, f.cfg.HeartbeatInterval.Milliseconds())),
-			Term:            f.term,
+			Term:            f.state.term,
 			SilenceMillis:   uint32(max(1, f.cfg.LostAfter.Milliseconds())),
 			PeerKey:         s.peerKey,
 		},
@@ -173,9 +173,9 @@ func (f *Fleet) newSessionLocked(hello *workerv1.Hello) *session {
 		s.peerKey = make([]byte, peerKeyBytes)
 		_, _ = rand.Read(s.peerKey) // it never fails
 	}
-	f.sessions[s.id] = s
-	if f.returned.IsZero() {
-		f.returned = now
+	f.state.sessions[s.id] = s
+	if f.state.returned.IsZero() {
+		f.state.returned = now
 	}
 	s.watchdog = time.AfterFunc(f.cfg.LostAfter, func() { f.checkAlive(s) })
 	return s
@@ -213,7 +213,7 @@ func (f *Fleet) hear(sessionID string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	// without a stream it must attach again in time, whatever else it does
-	if s := f.sessions[sessionID]; s != nil && s.stream != nil {
+	if s := f.state.sessions[sessionID]; s != nil && s.stream != nil {
 		f.seenLocked(s)
 	}
 }
@@ -237,7 +237,7 @@ func (f *Fleet) endSessionLocked(s *session, reason error) {
 		return
 	}
 	s.ended = true
-	delete(f.sessions, s.id)
+	delete(f.state.sessions, s.id)
 	s.watchdog.Stop()
 	close(s.done)
 	if s.stream != nil {
@@ -245,7 +245,7 @@ func (f *Fleet) endSessionLocked(s *session, reason error) {
 		s.stream = nil
 	}
 	s.pending = nil
-	for e := range f.executions {
+	for e := range f.state.executions {
 		e.pace.Forget(s.id)
 	}
 	f.changed.Notify()

@@ -28,7 +28,7 @@ func TestAWorkerThatCannotReadTheStore(t *testing.T) {
 	defer f.Close()
 	s := attachServing(t, f, "a")
 	e := f.newExecution(Task{DatasetID: "x", Need: planning.Workload{DatasetBytes: 10}}, nil)
-	e.placed.members[s], f.executions[e] = &membership{}, struct{}{}
+	e.placed.members[s], f.state.executions[e] = &membership{}, struct{}{}
 	expect := func(when, want string) {
 		t.Helper()
 		if message := f.infoLocked(s).Message; !strings.Contains(message, want) || (message == "") != (want == "") {

@@ -20,21 +20,22 @@ func (e *KMeansExecutor) Step(ctx context.Context, queries []vector.Query) (*kme
 	packed := e.pack(queries)
 	defer packed.free()
 	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-		c.Operation = &workerv1.Command_VectorStep{VectorStep: &workerv1.VectorStep{Step: e.step, Queries: queries}}
+		c.Operation = &workerv1.Command_VectorStep{
+			VectorStep: &workerv1.VectorStep{Step: e.job.current.step, Queries: queries}}
 	})
 	s := newStepAnswers(e, queries)
-	op.name, op.resultStep = "step", e.step+1
+	op.name, op.resultStep = "step", e.job.current.step+1
 	op.maxBytes, op.decode, op.merge = s.maxBytes, unpackStep, s.merge
-	if err := e.atStep(ctx, op); err != nil {
-		e.step += 2 // some tiles are at the next step
+	if err := e.job.atStep(ctx, op); err != nil {
+		e.job.current.step += 2 // some tiles are at the next step
 		return nil, err
 	}
-	moves := vector.SortedMoves(e.k, slices.Concat(s.byTile...))
-	if err := e.shape().Apply(e.labels, moves); err != nil {
-		e.step += 2
+	moves := vector.SortedMoves(e.job.current.k, slices.Concat(s.byTile...))
+	if err := e.job.shape().Apply(e.job.current.labels, moves); err != nil {
+		e.job.current.step += 2
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
-	e.step++
+	e.job.current.step++
 	for at, v := range s.changes {
 		e.sums[at] += v
 	}
@@ -43,7 +44,7 @@ func (e *KMeansExecutor) Step(ctx context.Context, queries []vector.Query) (*kme
 
 // stepAnswers collects what workers answer to a step. Only merge changes it.
 type stepAnswers struct {
-	*KMeansExecutor
+	executor      *KMeansExecutor
 	lanes         []int // of the queries
 	byTile        [][]labeling.Move
 	changes       []float64   // of the sums of all lanes
@@ -51,9 +52,9 @@ type stepAnswers struct {
 }
 
 func newStepAnswers(e *KMeansExecutor, queries []vector.Query) *stepAnswers {
-	tiles := len(e.placed.tiles)
+	tiles := len(e.job.placed.tiles)
 	s := &stepAnswers{
-		KMeansExecutor: e, lanes: lanesOf(queries, queryLane),
+		executor: e, lanes: lanesOf(queries, queryLane),
 		byTile: make([][]labeling.Move, tiles), changes: make([]float64, len(e.sums)),
 	}
 	for range queries {
@@ -65,24 +66,25 @@ func newStepAnswers(e *KMeansExecutor, queries []vector.Query) *stepAnswers {
 
 // maxBytes limits the answer for some tiles.
 func (s *stepAnswers) maxBytes(tiles []int) int {
-	return binary.MaxVarintLen64 + len(s.lanes)*(12*s.rowsOf(tiles)+16*len(tiles)) + s.changeBytes()
+	return binary.MaxVarintLen64 + len(s.lanes)*(12*s.executor.job.rowsOf(tiles)+16*len(tiles)) + s.executor.changeBytes()
 }
 
 // merge adds the answer for some tiles.
 func (s *stepAnswers) merge(tiles []int, answer *reply) error {
-	if err := s.split(tiles, answer.moves, s.lanes, s.byTile); err != nil {
+	if err := s.executor.job.split(tiles, answer.moves, s.lanes, s.byTile); err != nil {
 		return err
 	}
-	own := vector.SortedMoves(s.k, answer.moves)
-	size := s.k * s.spec.Width()
+	own := vector.SortedMoves(s.executor.job.current.k, answer.moves)
+	size := s.executor.job.current.k * s.executor.spec.Width()
 	totals := len(s.lanes) * len(tiles)
-	moved := vector.MovedLanes(s.k, own)
+	moved := vector.MovedLanes(s.executor.job.current.k, own)
 	values := make([]float64, len(moved)*size+2*totals)
 	if err := unpackPossible(values, answer.values, check.Number); err != nil {
 		return err
 	}
 	changes, values := values[:len(moved)*size], values[len(moved)*size:]
-	if err := check.Changes(s.shape(), s.spec, s.rowsOf(tiles), own, changes); err != nil {
+	rows := s.executor.job.rowsOf(tiles)
+	if err := check.Changes(s.executor.job.shape(), s.executor.spec, rows, own, changes); err != nil {
 		return err
 	}
 	for at, lane := range moved {

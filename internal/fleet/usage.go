@@ -65,7 +65,7 @@ const noWorkers = "NO_WORKERS"
 func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 	f.mu.Lock()
 	var free, alone []planning.Worker
-	for _, s := range f.workersLocked() {
+	for _, s := range f.state.workers() {
 		if s.takesTilesLocked() {
 			free = append(free, s.planned(s.freeLocked()))
 			alone = append(alone, s.planned(s.capacity()))

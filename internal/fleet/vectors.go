@@ -21,8 +21,7 @@ import (
 // KMeansExecutor runs the operations of a k-means-family job on all workers. It implements kmeans.Executor. Every
 // operation carries its models. The caller must call Release.
 type KMeansExecutor struct {
-	*execution
-	noOperands
+	job         *execution
 	spec        *vector.RowSpec
 	mean, grids *payload
 	tileEntries *payload                                               // set if workers fetch rows of sparse points
@@ -47,34 +46,43 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 		task.Need.Whole = true // workers take the landmarks from the data set
 	}
 	e := &KMeansExecutor{spec: task.Vectors}
-	e.execution = f.newExecution(task, e)
-	e.k, e.lanes = task.Need.K, max(1, task.Need.Lanes)
-	e.sums = make([]float64, e.lanes*e.k*e.spec.Width())
-	e.labels = clustering.Unassigned(e.lanes * e.rows)
-	e.step = 1
-	e.mean = jobPayload(e.execution, wire.PackFloat64s, e.spec.Mean)
-	e.grids = jobPayload(e.execution, wire.PackInt32s, e.spec.Grids)
+	e.job = f.newExecution(task, e)
+	e.job.current.k, e.job.current.lanes = task.Need.K, max(1, task.Need.Lanes)
+	e.sums = make([]float64, e.job.current.lanes*e.job.current.k*e.spec.Width())
+	e.job.current.labels = clustering.Unassigned(e.job.current.lanes * e.job.rows)
+	e.job.current.step = 1
+	e.mean = jobPayload(e.job, wire.PackFloat64s, e.spec.Mean)
+	e.grids = jobPayload(e.job, wire.PackInt32s, e.spec.Grids)
 	e.packFeatures()
-	if e.need.ByRows() {
-		e.tileEntries = jobPayload(e.execution, wire.PackInt64s, e.need.Vectors.Entries)
+	if e.job.need.ByRows() {
+		e.tileEntries = jobPayload(e.job, wire.PackInt64s, e.job.need.Vectors.Entries)
 	}
-	if err := e.start(ctx); err != nil {
+	if err := e.job.start(ctx); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
+// Usage returns what the job uses now, with its workers sorted by name.
+func (e *KMeansExecutor) Usage() *Usage { return e.job.Usage() }
+
+// Release frees what the job holds on workers. A running operation fails with ErrReleased.
+func (e *KMeansExecutor) Release() { e.job.Release() }
+
+// ensureOperands implements family. Workers need nothing besides tiles.
+func (e *KMeansExecutor) ensureOperands(context.Context, *group) error { return nil }
+
 func (e *KMeansExecutor) changeBytes() int { return 8 * len(e.sums) }
 
 func (e *KMeansExecutor) describe(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
-	v.FullMetric, v.TileEntries = e.need.Vectors.FullMetric, e.tileEntries.message()
+	v.FullMetric, v.TileEntries = e.job.need.Vectors.FullMetric, e.tileEntries.message()
 	if f, packed := e.spec.Features, e.features; f != nil {
 		v.KernelFeatures = wire.FeaturesToProto(f, packed.mean.message(), packed.landmarks.message(),
 			packed.projection.message(), packed.points.message())
 	}
 	p.What = &workerv1.Prepare_Vectors{Vectors: v}
-	p.Lanes = uint32(e.lanes)
+	p.Lanes = uint32(e.job.current.lanes)
 }
 
 // packFeatures makes payloads of what workers compute kernel features from.
@@ -83,35 +91,35 @@ func (e *KMeansExecutor) packFeatures() {
 	if f == nil {
 		return
 	}
-	e.features.mean = jobPayload(e.execution, wire.PackFloat64s, f.Matrix.Mean)
-	e.features.landmarks = jobPayload(e.execution, wire.PackInt32s, f.Landmarks)
-	e.features.projection = jobPayload(e.execution, wire.PackFloat64s, f.Projection)
-	if e.need.ByRows() {
-		e.features.points = jobPayload(e.execution, wire.PackFloat64s, f.Points.Values)
+	e.features.mean = jobPayload(e.job, wire.PackFloat64s, f.Matrix.Mean)
+	e.features.landmarks = jobPayload(e.job, wire.PackInt32s, f.Landmarks)
+	e.features.projection = jobPayload(e.job, wire.PackFloat64s, f.Projection)
+	if e.job.need.ByRows() {
+		e.features.points = jobPayload(e.job, wire.PackFloat64s, f.Points.Values)
 	}
 }
 
 // Clusters implements kmeans.Executor.
 func (e *KMeansExecutor) Clusters() kmeans.Clusters {
-	return kmeans.Clusters{Shape: e.shape(), Labels: e.labels, Sums: e.sums}
+	return kmeans.Clusters{Shape: e.job.shape(), Labels: e.job.current.labels, Sums: e.sums}
 }
 
 // Update implements kmeans.Executor. Changes are exact, so the order of the answers does not matter.
 func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) error {
-	lanes := vector.MovedLanes(e.k, moves)
-	size := e.k * e.spec.Width()
+	lanes := vector.MovedLanes(e.job.current.k, moves)
+	size := e.job.current.k * e.spec.Width()
 	changes := make([]float64, len(lanes)*size)
-	err := e.update(ctx, moves, func(tiles []int, answer *reply) error {
+	err := e.job.update(ctx, moves, func(tiles []int, answer *reply) error {
 		parts, err := wire.UnpackFloat64s(answer.values)
 		if err != nil {
 			return err
 		}
-		own := e.movesOf(tiles, moves)
-		moved := vector.MovedLanes(e.k, own)
+		own := e.job.movesOf(tiles, moves)
+		moved := vector.MovedLanes(e.job.current.k, own)
 		if len(parts) != len(moved)*size {
 			return fmt.Errorf("changes of %d sums instead of %d", len(parts), len(moved)*size)
 		}
-		if err := check.Changes(e.shape(), e.spec, e.rowsOf(tiles), own, parts); err != nil {
+		if err := check.Changes(e.job.shape(), e.spec, e.job.rowsOf(tiles), own, parts); err != nil {
 			return err
 		}
 		for _, lane := range moved {
@@ -124,7 +132,7 @@ func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 		return nil
 	})
 	if err == nil {
-		kmeans.AddChanges(e.sums, e.k, moves, changes)
+		kmeans.AddChanges(e.sums, e.job.current.k, moves, changes)
 	}
 	return err
 }
@@ -141,8 +149,8 @@ func (e *KMeansExecutor) pack(queries []vector.Query) *packedQueries {
 	return &packedQueries{
 		queries:  queries,
 		valuesID: e.numberOf(values),
-		values:   e.newPayload(func() []byte { return values }),
-		integers: e.newPayload(func() []byte { return wire.PackInt32s(wire.QueryIntegers(queries)) }),
+		values:   e.job.newPayload(func() []byte { return values }),
+		integers: e.job.newPayload(func() []byte { return wire.PackInt32s(wire.QueryIntegers(queries)) }),
 	}
 }
 
@@ -189,9 +197,9 @@ func (p *packedQueries) free() {
 func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.assign(ctx, lanesOf(queries, queryLane),
+	return e.job.assign(ctx, lanesOf(queries, queryLane),
 		packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-			c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step,
+			c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.job.current.step,
 				Queries: queries}}
 		}))
 }
@@ -200,9 +208,9 @@ func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]
 func (e *KMeansExecutor) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.farthest(ctx, lanesOf(queries, queryLane),
+	return e.job.farthest(ctx, lanesOf(queries, queryLane),
 		packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-			c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.step,
+			c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.job.current.step,
 				Queries: queries}}
 		}))
 }
@@ -298,9 +306,9 @@ func (e *KMeansExecutor) perPoint(ctx context.Context, name string, values int, 
 	defer packed.free()
 	op := packed.ask(set)
 	op.name = name
-	op.tiles = partition.AllTiles(e.rows)
-	return e.measure(ctx, op, queries, func(_, tile int) int { return values * partition.Tile(e.rows, tile).Len() },
-		e.perform)
+	op.tiles = partition.AllTiles(e.job.rows)
+	return e.measure(ctx, op, queries, func(_, tile int) int { return values * partition.Tile(e.job.rows, tile).Len() },
+		e.job.perform)
 }
 
 // distances asks only the tiles that contain the points, for no more points at a time than fit into the planned memory.
@@ -308,7 +316,7 @@ func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) 
 	distances := make([][]float64, len(queries))
 	var portion []vector.Query
 	var of []int // indices of the queries in the portion
-	room := e.need.MaxPointsPerRequest()
+	room := e.job.need.MaxPointsPerRequest()
 	ask := func() error {
 		values, err := e.distancesAtOnce(ctx, portion)
 		if err != nil {
@@ -317,7 +325,7 @@ func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) 
 		for at, q := range of {
 			distances[q] = append(distances[q], values[at]...)
 		}
-		portion, of, room = nil, nil, e.need.MaxPointsPerRequest()
+		portion, of, room = nil, nil, e.job.need.MaxPointsPerRequest()
 		return nil
 	}
 	for at, q := range queries {
@@ -344,14 +352,14 @@ func (e *KMeansExecutor) distancesAtOnce(ctx context.Context, queries []vector.Q
 	counts := make([][]int, len(queries)) // number of each query's points in each tile
 	var tiles []int
 	for q := range queries {
-		counts[q] = make([]int, len(e.placed.tiles))
+		counts[q] = make([]int, len(e.job.placed.tiles))
 		previous := int32(-1)
 		for _, i := range queries[q].Points {
-			if i <= previous || int(i) >= e.rows {
-				return nil, fmt.Errorf("fleet: point %d after %d of %d; points must ascend", i, previous, e.rows)
+			if i <= previous || int(i) >= e.job.rows {
+				return nil, fmt.Errorf("fleet: point %d after %d of %d; points must ascend", i, previous, e.job.rows)
 			}
 			previous = i
-			tile := partition.TileOf(e.rows, int(i))
+			tile := partition.TileOf(e.job.rows, int(i))
 			counts[q][tile]++
 			tiles = append(tiles, tile)
 		}
@@ -368,27 +376,27 @@ func (e *KMeansExecutor) distancesAtOnce(ctx context.Context, queries []vector.Q
 	op.name = "distances"
 	op.tiles = slices.Compact(tiles)
 	return e.measure(ctx, op, queries, func(q, tile int) int { return counts[q][tile] * queries[q].Model.Clusters },
-		e.perform)
+		e.job.perform)
 }
 
 // scatter adds up tiles in tile order, and asks for no more of them at a time than fit into the planned memory.
 func (e *KMeansExecutor) scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	atOnce := len(e.placed.tiles)
+	atOnce := len(e.job.placed.tiles)
 	for _, q := range queries {
 		if q.Kind != vector.Total {
-			atOnce = e.need.MaxTilesPerRequest()
+			atOnce = e.job.need.MaxTilesPerRequest()
 		}
 	}
 	size := func(q, _ int) int { return queries[q].Kind.Size(e.spec.Columns) }
 	totals := make([][]float64, len(queries))
-	for tiles := range slices.Chunk(partition.AllTiles(e.rows), atOnce) {
+	for tiles := range slices.Chunk(partition.AllTiles(e.job.rows), atOnce) {
 		op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Queries: queries}}
+			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.job.current.step, Queries: queries}}
 		})
 		op.name, op.tiles = "scatter", tiles
-		values, err := e.measure(ctx, op, queries, size, e.atStep)
+		values, err := e.measure(ctx, op, queries, size, e.job.atStep)
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,7 @@ type Uploader struct {
 	Datasets cleavev1.DatasetServiceClient
 	Tables   cleavev1.TableServiceClient
 	// Retry calls do until it succeeds or fails for good.
-	Retry func(ctx context.Context, do func() error) error
+	Retry func(ctx context.Context, do func(context.Context) error) error
 }
 
 // Dataset sends a data set, unless the coordinator has it, and returns its id. It calls begin, which may be nil,
@@ -31,7 +31,7 @@ func (t Uploader) Dataset(ctx context.Context, name string, data dataset.Dataset
 		return "", err
 	}
 	_, err = t.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id})
-	return t.sendMissing(ctx, "data set", id, err, begin, func(start UploadStart) (string, error) {
+	return t.sendMissing(ctx, "data set", id, err, begin, func(ctx context.Context, start UploadStart) (string, error) {
 		stored, err := SendDataset(ctx, t.Datasets, name, data, start)
 		return stored.GetDatasetId(), err
 	})
@@ -42,7 +42,7 @@ func (t Uploader) Dataset(ctx context.Context, name string, data dataset.Dataset
 func (t Uploader) Table(ctx context.Context, name string, rows *table.Table, begin func()) (string, error) {
 	id := rows.ID()
 	_, err := t.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
-	return t.sendMissing(ctx, "table", id, err, begin, func(start UploadStart) (string, error) {
+	return t.sendMissing(ctx, "table", id, err, begin, func(ctx context.Context, start UploadStart) (string, error) {
 		stored, err := SendTable(ctx, t.Tables, name, rows, start)
 		return stored.GetTableId(), err
 	})
@@ -51,7 +51,7 @@ func (t Uploader) Table(ctx context.Context, name string, rows *table.Table, beg
 // sendMissing calls send if found, the error of a call that asked for the id, is NOT_FOUND, and returns the id. It
 // continues a broken upload where it stopped, if the coordinator kept the parts that arrived.
 func (t Uploader) sendMissing(ctx context.Context, noun, id string, found error, begin func(),
-	send func(UploadStart) (storedID string, err error)) (string, error) {
+	send func(context.Context, UploadStart) (storedID string, err error)) (string, error) {
 	if found == nil {
 		return id, nil
 	}
@@ -64,13 +64,16 @@ func (t Uploader) sendMissing(ctx context.Context, noun, id string, found error,
 	var stored string
 	start := UploadStart{ID: uuid.NewString()}
 	again := false
-	err := t.Retry(ctx, func() (err error) {
+	err := t.Retry(ctx, func(ctx context.Context) (err error) {
 		if again {
-			arrived, _ := t.Datasets.GetUpload(ctx, &cleavev1.GetUploadRequest{UploadId: start.ID})
+			arrived, err := t.Datasets.GetUpload(ctx, &cleavev1.GetUploadRequest{UploadId: start.ID})
+			if status.Code(err) == codes.Unavailable {
+				return err
+			}
 			start.FirstPart = arrived.GetParts() // 0 starts over
 		}
 		again = true
-		stored, err = send(start)
+		stored, err = send(ctx, start)
 		return err
 	})
 	if err == nil && stored != id {

@@ -105,9 +105,11 @@ var packages = []packageRule{
 	{"clustering/krange", pure, "clustering clustering/auto clustering/heldout data/constraint data/dataset " +
 		"data/evaluate fault invalid kernel numeric/choose numeric/eigen numeric/metric parallel partition planning " +
 		"snapshot text"},
+	{"clustering/prepare", pure, "clustering clustering/auto clustering/embedding clustering/kernelkmeans " +
+		"clustering/kmeans clustering/landmark clustering/spectral data/dataset numeric/metric planning"},
 	{"clustering/local", pure,
 		"clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn " +
-			"clustering/krange clustering/landmark clustering/spectral data/dataset numeric/neighbor parallel"},
+			"clustering/krange clustering/prepare data/dataset numeric/neighbor parallel"},
 	{"clustering/comparison", pure,
 		"clustering clustering/auto clustering/heldout clustering/local clustering/spectral data/dataset"},
 	{"data/table", pure, "data/constraint fault numeric/choose parallel text"},
@@ -172,9 +174,9 @@ var packages = []packageRule{
 		"objects/buckets security/identity signal store text wire wire/reading"},
 	{"coordinator/runner", api,
 		"clustering clustering/auto clustering/comparison clustering/embedding clustering/kernelkmeans " +
-			"clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local " +
-			"clustering/spectral coordinator/datasets coordinator/records data/dataset data/recipe data/table fault " +
-			"fleet kernel numeric/metric numeric/neighbor planning snapshot store text wire wire/supervision"},
+			"clustering/kmeans clustering/knn clustering/krange clustering/local clustering/prepare " +
+			"coordinator/datasets coordinator/records data/dataset data/recipe data/table fault " +
+			"fleet kernel numeric/neighbor planning snapshot store text wire wire/supervision"},
 	{"coordinator/results", api,
 		"clustering clustering/kernelkmeans clustering/knn clustering/model clustering/predict coordinator/datasets " +
 			"coordinator/queue coordinator/records coordinator/runner data/dataset data/evaluate data/recipe " +

@@ -15,6 +15,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
@@ -37,9 +38,8 @@ var gonumCalls = map[string]func(o *operands) []float64{
 	"mat.Dense.RawRowView": nil, "mat.Dense.Set": nil, "mat.Dense.SetCol": nil, "mat.Dense.SetRow": nil,
 	"mat.Dense.Slice": nil, "mat.Dense.T": nil, "mat.SymDense.At": nil, "mat.SymDense.CopySym": nil,
 	"mat.SymDense.RawSymmetric": nil, "mat.SymDense.SetSym": nil, "mat.SymDense.SymmetricDim": nil,
-	"mat.TriDense.At":            nil,
-	"mat.TriDense.RawTriangular": nil, "mat.TriDense.SetTri": nil, "mat.TriDense.SliceTri": nil, "mat.TriDense.T": nil,
-	"mat.VecDense.RawVector": nil,
+	"mat.TriDense.At":   nil,
+	"mat.TriDense.Copy": nil, "mat.TriDense.RawTriangular": nil, "mat.TriDense.SliceTri": nil, "mat.TriDense.T": nil,
 
 	"mat.Dense.Mul": func(o *operands) []float64 {
 		n := o.n
@@ -65,40 +65,22 @@ var gonumCalls = map[string]func(o *operands) []float64{
 		m.SymRankOne(m, 1.0/3, mat.NewVecDense(o.n, o.values(o.n)))
 		return m.RawSymmetric().Data
 	},
-	"mat.Cholesky.Factorize": func(o *operands) []float64 { return o.lower().RawTriangular().Data },
-	"mat.Cholesky.LTo": func(o *operands) []float64 {
-		lower := mat.NewTriDense(o.n, mat.Lower, o.zeros(o.n*o.n))
-		o.factor().LTo(lower)
-		return lower.RawTriangular().Data
+	"lapack64.Potrf": func(o *operands) []float64 { return o.factor().Data },
+	"lapack64.Potrs": func(o *operands) []float64 {
+		solutions := o.dense(o.n, 5).RawMatrix()
+		lapack64.Potrs(o.factor(), solutions)
+		solution := o.dense(o.n, 1).RawMatrix()
+		lapack64.Potrs(o.factor(), solution)
+		return append(solutions.Data, solution.Data...)
 	},
-	"mat.Cholesky.SolveTo": func(o *operands) []float64 {
-		solution := mat.NewDense(o.n, 5, o.zeros(o.n*5))
-		_ = o.factor().SolveTo(solution, o.dense(o.n, 5))
-		return solution.RawMatrix().Data
+	"lapack64.Potri": func(o *operands) []float64 {
+		inverse, _ := lapack64.Potri(o.factor())
+		return inverse.Data
 	},
-	"mat.Cholesky.SolveVecTo": func(o *operands) []float64 {
-		solution := mat.NewVecDense(o.n, o.zeros(o.n))
-		_ = o.factor().SolveVecTo(solution, mat.NewVecDense(o.n, o.values(o.n)))
-		return solution.RawVector().Data
-	},
-	"mat.Cholesky.SetFromU": func(o *operands) []float64 {
-		factor := new(mat.Cholesky)
-		upper := mat.NewTriDense(o.n, mat.Upper, o.values(o.n*o.n))
-		for i := range o.n {
-			upper.SetTri(i, i, 1+float64(i))
-		}
-		factor.SetFromU(upper)
-		return []float64{factor.Cond()}
-	},
-	"mat.TriDense.InverseTri": func(o *operands) []float64 {
-		inverse := mat.NewTriDense(o.n, mat.Lower, o.zeros(o.n*o.n))
-		_ = inverse.InverseTri(o.lower())
-		return inverse.RawTriangular().Data
-	},
-	"mat.Cholesky.InverseTo": func(o *operands) []float64 {
-		inverse := mat.NewSymDense(o.n, o.zeros(o.n*o.n))
-		_ = o.factor().InverseTo(inverse)
-		return inverse.RawSymmetric().Data
+	"lapack64.Trtri": func(o *operands) []float64 {
+		inverse := o.lower().RawTriangular()
+		lapack64.Trtri(inverse)
+		return inverse.Data
 	},
 	"mat.EigenSym.Factorize": func(o *operands) []float64 { return o.eigenpairs().Values(nil) },
 	"mat.EigenSym.Values": func(o *operands) []float64 {
@@ -122,7 +104,7 @@ var ownCalls = map[string]func(o *operands) []float64{
 	},
 	"eigen.Cholesky": func(o *operands) []float64 {
 		factor, _ := eigen.Cholesky(o.positive())
-		return eigen.Lower(factor).RawTriangular().Data
+		return factor.Lower().RawTriangular().Data
 	},
 }
 
@@ -156,15 +138,19 @@ func (o *operands) positive() *mat.SymDense {
 	return m
 }
 
-func (o *operands) factor() *mat.Cholesky {
-	factor := new(mat.Cholesky)
-	factor.Factorize(o.positive())
+func (o *operands) factor() blas64.Triangular {
+	factor, _ := lapack64.Potrf(o.positive().RawSymmetric())
 	return factor
 }
 
 func (o *operands) lower() *mat.TriDense {
 	lower := mat.NewTriDense(o.n, mat.Lower, o.zeros(o.n*o.n))
-	o.factor().LTo(lower)
+	upper := o.factor()
+	for i := range o.n {
+		for j := range i + 1 {
+			lower.SetTri(i, j, upper.Data[j*upper.Stride+i])
+		}
+	}
 	return lower
 }
 

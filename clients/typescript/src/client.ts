@@ -226,7 +226,9 @@ export class Cleave {
           }
           resetIdleTimer();
         }
-        return; // after the last event, which the caller knows already
+        const { job } = await this.api.jobs.getJob({ jobId, withoutSpec: true }, { signal: attempt.signal });
+        if (hasEnded(job!)) return; // the caller knows the last event already
+        throw new CleaveError("UNAVAILABLE", "the stream ended before the job", { reason: "CONNECTION_LOST" });
       } catch (error) {
         await budget.pause(error, signal);
       } finally {

@@ -98,7 +98,7 @@ type streamCall[P, R any] func(context.Context, *P, ...grpc.CallOption) (grpc.Se
 func receive[P, R, T any](
 	ctx context.Context, c *Client, call streamCall[P, R], request *P, read func(next func() (*R, error)) (T, error),
 ) (value T, _ error) {
-	err := c.Retry(ctx, func() error {
+	err := c.Retry(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
 		stream, err := call(ctx, request)
@@ -212,7 +212,7 @@ func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*
 	columns ...string) error {
 	done := 0 // the number of rows that yield has had
 	var refused error
-	err := c.Retry(ctx, func() error {
+	err := c.Retry(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
 		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: tableID, Columns: columns})

@@ -74,7 +74,7 @@ func (c *Client) StreamTable(
 	ctx context.Context, name string, read func(send func(next func() (*table.Table, error)) error) error,
 ) (stored *cleavev1.Table, _ error) {
 	again := false
-	err := c.Retry(ctx, func() error {
+	err := c.Retry(ctx, func(ctx context.Context) error {
 		if again {
 			c.warn("the connection to the coordinator broke; sending the table again from its first row")
 		}

@@ -24,10 +24,9 @@ import (
 // Hertz, Weinshall and Pavel 2002) with a prior.
 type whitening struct {
 	units *dataset.Units // applied first; nil if unchanged
-	// covariance is V = G G' of rows around the means of their components, where G is the lower triangle factor. A
-	// whitened row is G^-1 x.
-	covariance *mat.Cholesky
-	factor     *mat.TriDense
+	// covariance is V = G G' of rows around the means of their components, where G is the lower triangle. A whitened row
+	// is G^-1 x.
+	covariance eigen.Factor
 }
 
 // newWhitening fits a whitening to rows in the given units. With W the scatter of count rows around the means of their
@@ -85,7 +84,6 @@ func newWhitening(units *dataset.Units, rows *dataset.Points, components *constr
 	if w.covariance, finite = eigen.Cholesky(covariance); !finite {
 		return nil, invalid.New(invalid.ProductOverflow)
 	}
-	w.factor = eigen.Lower(w.covariance)
 	return w, nil
 }
 
@@ -95,7 +93,7 @@ func (w *whitening) apply(ctx context.Context, rows *dataset.Points) (*dataset.P
 	whitened := slices.Clone(rows.Values)
 	err := parallel.Ranges(ctx, rows.N, rowsAtATime, func(from, to int) {
 		part := mat.NewDense(to-from, rows.D, whitened[from*rows.D:to*rows.D])
-		blas64.Trsm(blas.Right, blas.Trans, 1, w.factor.RawTriangular(), part.RawMatrix())
+		blas64.Trsm(blas.Right, blas.Trans, 1, w.covariance.Lower().RawTriangular(), part.RawMatrix())
 	})
 	if err != nil {
 		return nil, err
@@ -106,11 +104,9 @@ func (w *whitening) apply(ctx context.Context, rows *dataset.Points) (*dataset.P
 // model converts centroids of whitened rows to a model of the data, whose metric is V^-1 = G^-T G^-1.
 func (w *whitening) model(m *model.Model) (*model.Model, error) {
 	d := m.D
-	inverse := mat.NewSymDense(d, nil)
-	_ = w.covariance.InverseTo(inverse) // it only warns of a large condition number
 	var centroids mat.Dense
-	centroids.Mul(mat.NewDense(m.K, d, m.Centroids), w.factor.T())
-	full, err := metric.NewFull(d, mat.DenseCopyOf(inverse).RawMatrix().Data)
+	centroids.Mul(mat.NewDense(m.K, d, m.Centroids), w.covariance.Lower().T())
+	full, err := metric.NewFull(d, mat.DenseCopyOf(w.covariance.Inverse()).RawMatrix().Data)
 	if err != nil {
 		return nil, err
 	}

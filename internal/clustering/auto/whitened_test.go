@@ -43,7 +43,7 @@ func TestWhitening(t *testing.T) {
 		t.Fatal(err)
 	}
 	product := new(mat.Dense)
-	product.Mul(w.factor, w.factor.T())
+	product.Mul(w.covariance.Lower(), w.covariance.Lower().T())
 
 	var v [d][d]float64
 	groups := [][]int{{0, 1, 2}, {5, 9}}

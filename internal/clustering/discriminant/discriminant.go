@@ -167,7 +167,7 @@ func (r Rule) matrix(points *dataset.Points) (*mat.SymDense, error) {
 // solve factorizes K + penalty W^-1, and returns A. It reports false if K is not finite.
 func solve(
 	matrix *mat.SymDense, classes []int32, trust []float64, k int, penalty float64,
-) (factor *mat.Cholesky, a *mat.Dense, ok bool) {
+) (factor eigen.Factor, a *mat.Dense, ok bool) {
 	m := len(classes)
 	sums := classWeights(classes, trust, k)
 	system := mat.NewSymDense(m, nil)
@@ -177,17 +177,16 @@ func solve(
 		system.SetSym(i, i, system.At(i, i)+penalty/weight)
 	}
 	if factor, ok = eigen.Cholesky(system); !ok {
-		return nil, nil, false
+		return eigen.Factor{}, nil, false
 	}
-	targets := mat.NewDense(m, k, nil)
+	a = mat.NewDense(m, k, nil) // the targets, and then their coefficients
 	for i, g := range classes {
 		for c := range k {
-			targets.Set(i, c, -1/float64(k))
+			a.Set(i, c, -1/float64(k))
 		}
-		targets.Set(i, int(g), 1-1/float64(k))
+		a.Set(i, int(g), 1-1/float64(k))
 	}
-	a = mat.NewDense(m, k, nil)
-	_ = factor.SolveTo(a, targets) // it only warns of a large condition number
+	factor.Solve(a)
 	return factor, a, true
 }
 
@@ -221,10 +220,8 @@ func leaveOneOut(matrix *mat.SymDense, classes []int32, trust []float64, k int, 
 }
 
 // inverseDiagonal returns the diagonal of the inverse G^-T G^-1, the squared lengths of the columns of G^-1.
-func inverseDiagonal(factor *mat.Cholesky) []float64 {
-	var inverse mat.TriDense
-	_ = inverse.InverseTri(eigen.Lower(factor)) // it only warns of a large condition number
-	raw := inverse.RawTriangular()
+func inverseDiagonal(factor eigen.Factor) []float64 {
+	raw := factor.InverseLower().RawTriangular()
 	diagonal := make([]float64, raw.N)
 	for i := range raw.N {
 		for j, v := range raw.Data[i*raw.Stride:][:i+1] {

@@ -20,8 +20,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
@@ -292,8 +290,8 @@ func (f *fit) maximize(ctx context.Context) (ok bool, err error) {
 }
 
 // lowerRows returns the rows of the lower triangle of a factorization, with zeros above the diagonal.
-func lowerRows(factor *mat.Cholesky) [][]float64 {
-	lower := eigen.Lower(factor).RawTriangular()
+func lowerRows(factor eigen.Factor) [][]float64 {
+	lower := factor.Lower().RawTriangular()
 	rows := eigen.Columns(lower.N, lower.N)
 	for a, row := range rows {
 		copy(row, lower.Data[a*lower.Stride:][:a+1])

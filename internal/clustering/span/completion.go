@@ -104,9 +104,9 @@ func solvePositive(matrix *mat.SymDense, right []float64) []float64 {
 	if !ok {
 		panic("span: a kernel of links is not finite")
 	}
-	solution := mat.NewVecDense(len(right), nil)
-	_ = factor.SolveVecTo(solution, mat.NewVecDense(len(right), right)) // it only warns of a large condition number
-	return solution.RawVector().Data
+	solution := mat.NewDense(len(right), 1, slices.Clone(right))
+	factor.Solve(solution)
+	return solution.RawMatrix().Data
 }
 
 // kernels returns W^1/2 K W^1/2 of some links, W^1/2 b, and the diagonal of W^1/2; see leftOut.
@@ -331,7 +331,7 @@ func (b *basis) half() *mat.TriDense {
 	if !ok {
 		panic("span: an eigenvector is not finite")
 	}
-	b.whole = eigen.Lower(factor)
+	b.whole = factor.Lower()
 	return b.whole
 }
 

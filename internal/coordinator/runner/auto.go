@@ -29,11 +29,9 @@ type autoRunner struct {
 	maxLanes int
 }
 
-func newAutoRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*autoRunner, error) {
-	problem, err := auto.Prepare(data, spec)
-	if err != nil {
-		return nil, err
-	}
+func newAutoRunner(
+	problem *auto.Problem, data dataset.Dataset, spec clustering.Spec, bytes int64,
+) (*autoRunner, error) {
 	r := &autoRunner{problem: problem, spec: spec, data: data, bytes: bytes}
 	levels := problem.Levels()
 	for _, space := range problem.Spaces() {

@@ -26,11 +26,11 @@ func TestLargeMatricesHaveANotice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		proposed := slices.ContainsFunc(r.(*kernelRunner).problem.Warnings, func(n clustering.Notice) bool {
+		proposed := slices.ContainsFunc(r.(*oneRunner).job.Matrix.Problem.Warnings, func(n clustering.Notice) bool {
 			return n.Code == "LARGE_MATRIX" && strings.Contains(n.Message, "landmarks 1000 would take about")
 		})
 		if proposed != c.want {
-			t.Errorf("%d rows: %v", c.rows, r.(*kernelRunner).problem.Warnings)
+			t.Errorf("%d rows: %v", c.rows, r.(*oneRunner).job.Matrix.Problem.Warnings)
 		}
 	}
 	spec.Algorithm = &kernelkmeans.Options{Rho: 1, Landmarks: 50}

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/krange"
 	inprocess "github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/clustering/prepare"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -88,7 +89,7 @@ func (r *rangeRunner) LimitLanes(lanes int) {
 
 func (r *rangeRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task,
 	o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	s := &rangeSolver{job: r, fleet: f, task: task, shared: inprocess.NewShared(r.spec.MaxK),
+	s := &rangeSolver{job: r, fleet: f, task: task, shared: prepare.NewShared(r.spec.MaxK),
 		Parts: inprocess.NewParts(r.spec.MaxK)}
 	defer s.release() // after a panic
 	result, err := krange.Run(ctx, krange.Job{Data: r.data, Spec: r.spec}, r.origin, s, runtime.GOMAXPROCS(0), o)
@@ -103,7 +104,7 @@ type rangeSolver struct {
 	job    *rangeRunner
 	fleet  *fleet.Fleet
 	task   fleet.Task
-	shared *inprocess.Shared
+	shared *prepare.Shared
 	used   *fleet.Usage    // of the matrix, or of the first k
 	matrix *fleet.Executor // nil if there is none yet
 	built  fleet.Task      // what it was built for
@@ -111,7 +112,7 @@ type rangeSolver struct {
 
 func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec,
 	o clustering.Observer) (*clustering.Result, error) {
-	one, err := runnerOf(ctx, s.job.data, spec, s.job.bytes)
+	one, err := newOneRunner(ctx, s.job.data, spec, s.job.bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -121,18 +122,13 @@ func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec,
 	task := s.task
 	task.Need = one.Need()
 	task.Need.Storage = s.task.Need.Storage
-	switch r := one.(type) {
-	case *spectralRunner:
-		r.cuts.Share(s.shared.Cut)
-	case *autoRunner:
-		r.problem.Share(s.shared.Auto)
-	}
-	if r, is := one.(interface{ onMatrix() *matrixRunner }); is {
-		task.Units = r.onMatrix().problem.Units
+	one.job.Share(s.shared)
+	if onMatrix := one.job.Matrix; onMatrix != nil {
+		task.Units = onMatrix.Problem.Units
 		if err := s.open(ctx, task); err != nil {
 			return nil, err
 		}
-		return r.onMatrix().run(ctx, s.matrix, o)
+		return onMatrix.Run(ctx, s.matrix, o)
 	}
 	result, used, err := one.Execute(ctx, s.fleet, task, o)
 	s.used = cmp.Or(s.used, used)

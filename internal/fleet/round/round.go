@@ -104,7 +104,7 @@ func (r *Round) Ended(number int, answered bool) (cancel []int) {
 		return nil
 	case number != rescue.Late:
 		return r.helperEnded(rescue, answered)
-	case answered && !rescue.Won:
+	case answered:
 		rescue.lost = true
 		return r.runningOf(rescue.Helpers)
 	}

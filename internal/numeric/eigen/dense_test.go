@@ -272,7 +272,7 @@ func TestCholesky(t *testing.T) {
 			if !ok {
 				t.Fatalf("%d rows of rank %d are not factorized", n, rank)
 			}
-			lower := Lower(factor)
+			lower := factor.Lower()
 			var product mat.Dense
 			product.Mul(lower, lower.T())
 			if !mat.EqualApprox(&product, a, 1e-11*float64(n)) {

@@ -34,7 +34,7 @@ func generalized(
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	g := lowerRows(Lower(factor))
+	g := lowerRows(factor.Lower())
 	half := symmetricRows(a)
 	solveForward(g, half) // now the rows of A G^-T, since A is symmetric
 	if err := ctx.Err(); err != nil {

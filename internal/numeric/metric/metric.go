@@ -115,7 +115,7 @@ func NewFull(d int, values []float64) (*Metric, error) {
 			}
 		}
 	}
-	var factor *mat.Cholesky
+	var factor eigen.Factor
 	isPositive := !slices.ContainsFunc(values, isNotFinite)
 	if isPositive {
 		factor, isPositive = eigen.Factorize(mat.NewSymDense(d, values))
@@ -123,7 +123,8 @@ func NewFull(d int, values []float64) (*Metric, error) {
 	if !isPositive {
 		return nil, invalid.New(invalid.MetricNotPositive)
 	}
-	m, triangle := &Metric{form: Full, d: d, values: values}, eigen.Lower(factor)
+	m := &Metric{form: Full, d: d, values: values}
+	triangle := factor.Lower()
 	for i := range d {
 		m.logDet += 2 * elementary.Log(triangle.At(i, i)) // not LogDet, whose bits depend on the processor
 	}

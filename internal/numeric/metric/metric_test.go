@@ -58,9 +58,8 @@ func TestMetricAgainstItsFormulas(t *testing.T) {
 // factorOf returns L with A = L L': a lower triangle row by row, or the diagonal.
 func factorOf(m *Metric) []float64 {
 	if m.Form() == Full {
-		var factor mat.Cholesky
-		factor.Factorize(mat.NewSymDense(m.d, m.values))
-		return mat.DenseCopyOf(eigen.Lower(&factor)).RawMatrix().Data
+		factor, _ := eigen.Factorize(mat.NewSymDense(m.d, m.values))
+		return mat.DenseCopyOf(factor.Lower()).RawMatrix().Data
 	}
 	factor := make([]float64, len(m.values))
 	for i, w := range m.values {
