@@ -100,7 +100,8 @@ func TestBadNeighbors(t *testing.T) {
 		t.Errorf("a graph of a graph: %v", err)
 	}
 	points := &dataset.Points{N: 3, D: 1, Values: []float64{1, 2, 3}}
-	if _, err := local.Solve(t.Context(), points, spec, 1, clustering.NopObserver{}); !fault.Is(refusal.Of(err), "BAD_KNN") {
+	_, err := local.Solve(t.Context(), points, spec, 1, clustering.NopObserver{})
+	if !fault.Is(refusal.Of(err), "BAD_KNN") {
 		t.Errorf("3 neighbors of 3 rows: %v", err)
 	}
 }
