@@ -12,7 +12,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -39,8 +38,7 @@ func (a *app) kernelPredictor(ctx context.Context, run *savedRun, t *training) (
 	case t == nil:
 		return nil, needPoints(run, "a run of "+result.GetObjectiveName())
 	}
-	function, _ := catalog.FindKernel(wire.EnumWord(kernel.GetFunction()))
-	trained, err := t.points(ctx, run, function.Directional)
+	trained, err := t.points(ctx, run, wire.KernelComparesDirections(kernel.GetFunction()))
 	if err != nil {
 		return nil, err
 	}

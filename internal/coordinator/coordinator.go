@@ -1,5 +1,5 @@
 // Package coordinator implements the public gRPC services. It opens the stores and the servers, and makes one of
-// several coordinators that share a store the leader. The packages below do the rest: jobs runs the jobs, content
+// several coordinators that share a store the leader. The packages below do the rest: jobs runs the jobs, datasets
 // stores data sets and tables, gate decides who may call.
 package coordinator
 

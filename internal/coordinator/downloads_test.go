@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"testing"
@@ -7,64 +7,66 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 	"github.com/cleave-project/cleave/test/tabletest"
 )
 
 // Every call that decodes an object for its client waits for memory before it does.
 func TestCallsHoldMemory(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.CacheBytes = 0
-	h := newHarness(t, cfg, jobs.RealEngine())
-	defer h.startWorker("a")()
-	stored := h.storeTable(plants(t, 60))
+	h := coordinatortest.Start(t, cfg)
+	defer h.StartWorker("a")()
+	stored := h.StoreTable(coordinatortest.Plants(t, 60))
 	spec := neighborSpec("", 6)
 	spec.Data = &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: stored}}
-	job := h.create(spec)
-	if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+	job := h.Create(spec)
+	if ended := h.End(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Fatalf("ended with %v", ended)
 	}
 	calls := map[string]func() error{
 		"GetTableRows": func() error {
-			stream, err := h.tables().GetTableRows(t.Context(), &cleavev1.GetTableRowsRequest{TableId: stored})
+			stream, err := h.Tables.GetTableRows(t.Context(), &cleavev1.GetTableRowsRequest{TableId: stored})
 			if err == nil {
 				_, err = wire.ReceiveTable(stream.Recv)
 			}
 			return err
 		},
 		"GetLabels": func() error {
-			stream, err := h.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job, WithRows: true})
+			stream, err := h.Jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job, WithRows: true})
 			if err == nil {
 				_, err = stream.Recv()
 			}
 			return err
 		},
-		"GetNeighborGraph": func() error { _, err := h.neighborGraph(job); return err },
+		"GetNeighborGraph": func() error { _, err := neighborGraph(h, job); return err },
 		"PredictJob": func() error {
-			stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job, TableId: stored})
+			stream, err := h.Jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job, TableId: stored})
 			if err == nil {
 				_, err = stream.Recv()
 			}
 			return err
 		},
 		"EvaluateJob": func() error {
-			_, err := h.jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: job,
+			_, err := h.Jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: job,
 				Truth: wire.InlineTable(tabletest.Labels(make([]int32, 60)))})
 			return err
 		},
 	}
 	memory := queue.NewBudget(1).Share(0)
-	*h.c.downloads = *queue.NewDownloadMemory(memory, memory, time.Millisecond)
-	held, err := h.c.downloads.Begin(t.Context(), 1)
+	*h.Coordinator.Downloads() = *queue.NewDownloadMemory(memory, memory, time.Millisecond)
+	held, err := h.Coordinator.Downloads().Begin(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	labels := &partBlobs{Blobs: h.c.blobs, part: "/labels"}
-	h.useBlobs(labels)
+	labels := &partBlobs{Blobs: h.Blobs.Behavior(), part: "/labels"}
+	h.Blobs.Behave(labels)
 	for name, call := range calls {
-		t.Run(name, func(t *testing.T) { wantError(t, call(), codes.ResourceExhausted, "TOO_MANY_DOWNLOADS") })
+		t.Run(name, func(t *testing.T) {
+			coordinatortest.WantError(t, call(), codes.ResourceExhausted, "TOO_MANY_DOWNLOADS")
+		})
 	}
 	if opened := labels.opened.Load(); opened > 0 {
 		t.Errorf("labels are read %d times by calls that have no memory yet", opened)

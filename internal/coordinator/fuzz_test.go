@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"context"
@@ -18,17 +18,21 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // rawCodec sends bytes as they are, and drops those that come back.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "proto" }
+
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
 }
+
 func (rawCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
 
 var _ encoding.CodecV2 = rawCodec{}
@@ -57,7 +61,7 @@ func FuzzRequests(f *testing.F) {
 		f.Add(byte(at), []byte("\x0a\x04job1"))
 	}
 	id := "8aa1f4c9d4bd9be7a5b2b2b8a37d1ec41ea2d8f1b2ae6d53c9e1f6a5c7d4e3b2"
-	create, _ := proto.Marshal(&cleavev1.CreateJobRequest{Spec: spec(id),
+	create, _ := proto.Marshal(&cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(id),
 		RequestId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"})
 	list, _ := proto.Marshal(&cleavev1.ListJobsRequest{PageSize: 3, PageToken: records.PageToken("jobs/x")})
 	for at := range methods {
@@ -65,13 +69,13 @@ func FuzzRequests(f *testing.F) {
 		f.Add(byte(at), list)
 	}
 	f.Fuzz(func(t *testing.T, method byte, request []byte) {
-		h := newHarness(t, testConfig(), scripted(steps(1)))
-		h.end(h.create(spec(h.upload())))
+		h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+		h.End(h.Create(coordinatortest.Spec(h.Upload())))
 		m := methods[int(method)%len(methods)]
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		path := "/" + string(m.Parent().FullName()) + "/" + string(m.Name())
-		stream, err := h.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, path,
+		stream, err := h.Conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, path,
 			grpc.ForceCodecV2(rawCodec{}))
 		if err == nil {
 			err = stream.SendMsg(request)
@@ -117,11 +121,12 @@ func FuzzStored(f *testing.F) {
 			Events: []*cleavev1.Event{{Sequence: 1,
 				What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{}}}}})
 	outcome := marshal(&statev1.Outcome{Events: []*cleavev1.Event{{Sequence: 1}}, Result: &cleavev1.Result{}})
-	f.Add(marshal(record), events, marshal(&statev1.ContentRecord{Blob: "datasets/d/1"}), marshal(spec("d")))
+	f.Add(marshal(record), events, marshal(&statev1.ContentRecord{Blob: "datasets/d/1"}),
+		marshal(coordinatortest.Spec("d")))
 	f.Add(marshal(ended), []byte{}, []byte{}, outcome)
 	f.Add(marshal(ended), events, []byte{}, binary.LittleEndian.AppendUint32(nil, 7))
 	f.Fuzz(func(t *testing.T, job0, events, content, blob []byte) {
-		blobs := sharedBlobs(t)
+		blobs := coordinatortest.SharedBlobs(t)
 		for _, name := range []string{records.SpecBlob(job), "jobs/" + job + "/1-0/outcome",
 			"jobs/" + job + "/1-0/labels", "datasets/d/1"} {
 			if err := blobs.Put(t.Context(), name, func(w io.Writer) error {
@@ -146,25 +151,26 @@ func FuzzStored(f *testing.F) {
 			t.Fatal(err)
 		}
 		state.Close()
-		cfg := testConfig()
-		cfg.Stores = Stores{State: open(), Blobs: blobs}
+		cfg := coordinatortest.Config()
+		cfg.Stores = coordinator.Stores{State: open(), Blobs: blobs}
 		askStored(t, cfg, job)
 	})
 }
 
 // askStored asks a coordinator for all that it has of a job, if it starts.
-func askStored(t *testing.T, cfg Config, job string) {
+func askStored(t *testing.T, cfg coordinator.Config, job string) {
 	t.Helper()
 	probe := cfg
+	probe.Engine = coordinatortest.Scripted(coordinatortest.Steps(1))
 	probe.Listen, probe.Listener = "127.0.0.1:0", nil
-	c, err := New(t.Context(), with(probe, scripted(steps(1))))
+	c, err := coordinator.New(t.Context(), probe)
 	if err != nil {
 		return
 	}
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	s := c.jobService
+	s := c.JobService()
 	answered := func(what string, err error) {
 		t.Helper()
 		if ctx.Err() != nil {
@@ -177,9 +183,9 @@ func askStored(t *testing.T, cfg Config, job string) {
 	answered("GetJob", err)
 	_, err = s.GetResult(ctx, &cleavev1.GetResultRequest{JobId: job})
 	answered("GetResult", err)
-	_, err = c.datasets.Load(ctx, "d")
+	_, err = c.Datasets().Load(ctx, "d")
 	answered("load", err)
-	_, err = c.jobService.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec("d"),
+	_, err = c.JobService().CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec("d"),
 		RequestId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"})
 	answered("CreateJob", err)
 }

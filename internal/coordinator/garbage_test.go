@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"context"
@@ -13,11 +13,13 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // undeletable is blobs that cannot be deleted.
@@ -25,50 +27,31 @@ type undeletable struct{ store.Blobs }
 
 func (undeletable) Delete(context.Context, string) error { return errors.New("read-only file system") }
 
-// leftovers are the keys and blobs that there are, except those that every cluster has.
-func (h *harness) leftovers() (keys, blobs []string) {
-	h.t.Helper()
-	h.awaitSweep()
-	entries, err := h.c.state.List(h.t.Context(), "", "", 0)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	for _, entry := range entries {
-		if entry.Key != records.CreatedKey && entry.Key != records.IdentityKey {
-			keys = append(keys, entry.Key)
-		}
-	}
-	if blobs, err = h.c.listBlobs(h.t.Context()); err != nil {
-		h.t.Fatal(err)
-	}
-	return keys, blobs
-}
-
 func TestDeletionIsFinishedByTheNextCoordinator(t *testing.T) {
-	cfg := durableConfig(t)
-	before := newHarness(t, cfg, scripted(steps(2)))
-	data := before.upload()
-	id := before.create(spec(data))
-	before.end(id)
-	before.c.garbage.Blobs = undeletable{before.c.blobs}
-	if _, err := before.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
+	cfg := coordinatortest.DurableConfig(t)
+	before := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(2))
+	data := before.Upload()
+	id := before.Create(coordinatortest.Spec(data))
+	before.End(id)
+	before.Blobs.Behave(undeletable{before.Blobs.Behavior()})
+	if _, err := before.Jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := before.datasets.DeleteDataset(t.Context(),
+	if _, err := before.Datasets.DeleteDataset(t.Context(),
 		&cleavev1.DeleteDatasetRequest{DatasetId: data}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := before.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
+	list, err := before.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
 	if err != nil || len(list.GetJobs()) != 0 {
 		t.Errorf("jobs are %v, %v", list, err)
 	}
-	if _, blobs := before.leftovers(); len(blobs) != 4 { // data set, spec, labels, outcome
+	if _, blobs := before.Leftovers(); len(blobs) != 4 { // data set, spec, labels, outcome
 		t.Errorf("blobs are %v", blobs)
 	}
-	before.crash()
+	before.Crash()
 
-	after := newHarness(t, cfg, scripted(steps(2)))
-	if keys, blobs := after.leftovers(); len(keys)+len(blobs) != 0 {
+	after := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(2))
+	if keys, blobs := after.Leftovers(); len(keys)+len(blobs) != 0 {
 		t.Errorf("left over are %v and %v", keys, blobs)
 	}
 }
@@ -93,42 +76,40 @@ func (u unlisted) List(ctx context.Context, prefix, after string, limit int) ([]
 // A coordinator serves although it cannot look for garbage, which only takes space, or has not found all of it.
 func TestGarbageDoesNotKeepACoordinatorFromStarting(t *testing.T) {
 	for _, answers := range []bool{true, false} {
-		cfg := testConfig()
+		cfg := coordinatortest.Config()
 		cfg.Stores.State = unlisted{store.NewMemory(), answers}
-		h := newHarness(t, cfg, scripted(steps(1)))
-		if job := h.end(h.create(spec(h.upload()))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
-			t.Errorf("the job is %v", job)
-		}
+		h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+		h.WantSuccess(h.Create(coordinatortest.Spec(h.Upload())))
 	}
 }
 
 // addEvents stores batches of events of a job.
-func (h *harness) addEvents(job string, batches int) {
-	h.t.Helper()
+func addEvents(h *coordinatortest.Harness, job string, batches int) {
+	h.T.Helper()
 	value, err := proto.Marshal(&statev1.EventBatch{})
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	var txn store.Txn
 	for first := range uint32(batches) {
 		txn.Put = append(txn.Put, store.Entry{Key: records.EventKey(job, first+1), Value: value})
 	}
-	if err := h.c.writer.Commit(txn); err != nil {
-		h.t.Fatal(err)
+	if err := h.Coordinator.Writer().Commit(txn); err != nil {
+		h.T.Fatal(err)
 	}
 }
 
 func TestLeftoverEventsAreDeletedAtTheStart(t *testing.T) {
-	cfg := durableConfig(t)
-	before := newHarness(t, cfg, scripted(steps(1)))
-	id := before.create(spec(before.upload()))
-	before.end(id)
-	before.addEvents(id, 2*records.MaxTxnChanges)                // they are in its outcome
-	before.addEvents("00000000-0000-7000-8000-000000000000", 10) // there is no such job
-	before.crash()
-	after := newHarness(t, cfg, scripted(steps(1)))
-	after.awaitSweep()
-	if left, err := after.c.state.List(t.Context(), records.EventPrefix, "", 0); err != nil || len(left) != 0 {
+	cfg := coordinatortest.DurableConfig(t)
+	before := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	id := before.Create(coordinatortest.Spec(before.Upload()))
+	before.End(id)
+	addEvents(before, id, 2*records.MaxTxnChanges)                // they are in its outcome
+	addEvents(before, "00000000-0000-7000-8000-000000000000", 10) // there is no such job
+	before.Crash()
+	after := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	after.Coordinator.AwaitCleanup()
+	if left, err := after.State.List(t.Context(), records.EventPrefix, "", 0); err != nil || len(left) != 0 {
 		t.Errorf("%d events are left over, %v", len(left), err)
 	}
 }
@@ -153,24 +134,26 @@ func (s *uploadState) Commit(ctx context.Context, txn store.Txn) (int64, error) 
 // ever deletes.
 func TestAnUploadThatACrashCutsOffLeavesNothing(t *testing.T) {
 	open := store.SharedMemory()
-	blobs := sharedBlobs(t)
-	cfg := testConfig()
-	cfg.Stores = Stores{State: &uploadState{open(), records.DatasetPrefix, func() error { return store.ErrClosed }},
+	blobs := coordinatortest.SharedBlobs(t)
+	cfg := coordinatortest.Config()
+	cfg.Stores = coordinator.Stores{State: &uploadState{open(), records.DatasetPrefix,
+		func() error { return store.ErrClosed }},
 		Blobs: blobs}
-	before := newHarness(t, cfg, scripted(steps(1)))
+	before := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
 	points, err := dataset.NewPoints(1, 1, []float64{1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := wire.SendDataset(t.Context(), before.datasets, "x", points, wire.UploadStart{}); err == nil {
+	if _, err := wire.SendDataset(t.Context(), before.Datasets, "x", points, wire.UploadStart{}); err == nil {
 		t.Fatal("the upload succeeds")
 	}
-	if _, blobs := before.leftovers(); len(blobs) != 1 {
+	if _, blobs := before.Leftovers(); len(blobs) != 1 {
 		t.Fatalf("blobs are %v", blobs)
 	}
-	before.crash()
+	before.Crash()
 	cfg.Stores.State = open()
-	if keys, blobs := newHarness(t, cfg, scripted(steps(1))).leftovers(); len(keys)+len(blobs) != 0 {
+	if keys, blobs := coordinatortest.StartScripted(t, cfg,
+		coordinatortest.Steps(1)).Leftovers(); len(keys)+len(blobs) != 0 {
 		t.Errorf("left over are %v and %v", keys, blobs)
 	}
 }
@@ -178,15 +161,13 @@ func TestAnUploadThatACrashCutsOffLeavesNothing(t *testing.T) {
 // Garbage that is collected while a data set is uploaded, as at the end of a backup, does not include the upload.
 func TestGarbageDoesNotIncludeAnUpload(t *testing.T) {
 	state := &uploadState{State: store.NewMemory(), prefix: records.DatasetPrefix, before: func() error { return nil }}
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.Stores.State, cfg.CacheBytes = state, 0
-	h := newHarness(t, cfg, scripted(steps(1)))
-	state.before = func() error { return h.c.collectGarbage() }
-	data := h.upload()
-	if job := h.end(h.create(spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
-		t.Errorf("the job is %v", job)
-	}
-	if garbage, err := h.c.state.List(t.Context(), records.GarbagePrefix, "", 0); err != nil || len(garbage) != 0 {
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	state.before = func() error { return h.Coordinator.CollectGarbage() }
+	data := h.Upload()
+	h.WantSuccess(h.Create(coordinatortest.Spec(data)))
+	if garbage, err := h.State.List(t.Context(), records.GarbagePrefix, "", 0); err != nil || len(garbage) != 0 {
 		t.Errorf("garbage is %v, %v", garbage, err)
 	}
 }
@@ -195,19 +176,20 @@ func TestGarbageDoesNotIncludeAnUpload(t *testing.T) {
 // deletes. The specs of jobs that were created stay.
 func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
 	open := store.SharedMemory()
-	blobs := sharedBlobs(t)
+	blobs := coordinatortest.SharedBlobs(t)
 	state := &uploadState{open(), records.UnfinishedPrefix, func() error { return nil }}
-	cfg := testConfig()
-	cfg.Stores = Stores{State: state, Blobs: blobs}
-	before := newHarness(t, cfg, scripted(newBarrier().run))
-	data := before.upload()
-	kept := before.create(spec(data))
-	before.firstEvents(kept, 1)
+	cfg := coordinatortest.Config()
+	cfg.Stores = coordinator.Stores{State: state, Blobs: blobs}
+	before := coordinatortest.StartScripted(t, cfg, coordinatortest.NewBarrier().Run)
+	data := before.Upload()
+	kept := before.Create(coordinatortest.Spec(data))
+	before.FirstEvents(kept, 1)
 	state.before = func() error { return store.ErrClosed }
-	if _, err := before.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)}); err == nil {
+	if _, err := before.Jobs.CreateJob(t.Context(),
+		&cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data)}); err == nil {
 		t.Fatal("the job is created")
 	}
-	before.crash()
+	before.Crash()
 	specs := func() (specs []string) {
 		names, err := blobs.List(t.Context(), records.JobPrefix)
 		if err != nil {
@@ -219,9 +201,9 @@ func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
 		t.Fatalf("after the crash the specs are %v", got)
 	}
 	cfg.Stores.State = open()
-	after := newHarness(t, cfg, scripted(steps(1)))
-	after.end(kept)
-	after.awaitSweep()
+	after := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	after.End(kept)
+	after.Coordinator.AwaitCleanup()
 	if got := specs(); !slices.Equal(got, []string{records.SpecBlob(kept)}) {
 		t.Errorf("the specs are %v; that of %s should be left", got, kept)
 	}
@@ -230,23 +212,23 @@ func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
 // A leader that has lost its term without knowing it sees the garbage key of an upload to its successor, and does not
 // delete the blob.
 func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	h.awaitSweep()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	h.Coordinator.AwaitCleanup()
 	const blob = "datasets/successor/1"
-	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
+	if err := h.Coordinator.Writer().Commit(store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.c.blobs.Put(t.Context(), blob, func(w io.Writer) error {
+	if err := h.Blobs.Put(t.Context(), blob, func(w io.Writer) error {
 		_, err := io.WriteString(w, "rows")
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	h.intercept(func(int64, func() error) error { return store.ErrNotLeader })
-	if err := h.c.collectGarbage(); err != nil {
+	h.State.Intercept(func(int64, func() error) error { return store.ErrNotLeader })
+	if err := h.Coordinator.CollectGarbage(); err != nil {
 		t.Error(err)
 	}
-	if blobs, err := h.c.blobs.List(t.Context(), blob); err != nil || len(blobs) != 1 {
+	if blobs, err := h.Blobs.List(t.Context(), blob); err != nil || len(blobs) != 1 {
 		t.Errorf("blobs are %v, %v", blobs, err)
 	}
 }
@@ -254,10 +236,10 @@ func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
 // A leader that has lost its term without knowing it does not delete the spec of a job that its successor is about to
 // create. That job may have a smaller id, if the clock of the successor is behind.
 func TestAFormerLeaderDeletesNoSpecs(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	h.awaitSweep()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	h.Coordinator.AwaitCleanup()
 	successors := records.SpecBlob("00000000-0000-7000-8000-000000000001")
-	if err := h.c.blobs.Put(t.Context(), successors, func(w io.Writer) error {
+	if err := h.Blobs.Put(t.Context(), successors, func(w io.Writer) error {
 		_, err := io.WriteString(w, "spec")
 		return err
 	}); err != nil {
@@ -265,23 +247,23 @@ func TestAFormerLeaderDeletesNoSpecs(t *testing.T) {
 	}
 	const newest = "00000000-0000-7000-8000-000000000002"
 	var leads atomic.Bool
-	h.intercept(func(_ int64, commit func() error) error {
+	h.State.Intercept(func(_ int64, commit func() error) error {
 		if leads.Load() {
 			return commit()
 		}
 		return store.ErrNotLeader
 	})
-	if err := h.c.garbage.DeleteSpecs(t.Context(), newest); !errors.Is(err, store.ErrNotLeader) {
+	if err := h.Coordinator.Garbage().DeleteSpecs(t.Context(), newest); !errors.Is(err, store.ErrNotLeader) {
 		t.Errorf("a former leader: %v", err)
 	}
-	if blobs, err := h.c.blobs.List(t.Context(), successors); err != nil || len(blobs) != 1 {
+	if blobs, err := h.Blobs.List(t.Context(), successors); err != nil || len(blobs) != 1 {
 		t.Errorf("a former leader leaves %v, %v", blobs, err)
 	}
 	leads.Store(true)
-	if err := h.c.garbage.DeleteSpecs(t.Context(), newest); err != nil {
+	if err := h.Coordinator.Garbage().DeleteSpecs(t.Context(), newest); err != nil {
 		t.Error(err)
 	}
-	if blobs, err := h.c.blobs.List(t.Context(), successors); err != nil || len(blobs) != 0 {
+	if blobs, err := h.Blobs.List(t.Context(), successors); err != nil || len(blobs) != 0 {
 		t.Errorf("the leader leaves %v, %v", blobs, err)
 	}
 }

@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"context"
@@ -15,53 +15,36 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/api"
-	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
-// wantRefusal checks that a call is refused for the moment, with a hint when to try again.
-func wantRefusal(t *testing.T, err error, why string) {
-	t.Helper()
-	wantError(t, err, codes.ResourceExhausted, why)
-	if delay, helps := wire.RetryDelay(err); !helps || delay <= 0 {
-		t.Errorf("%s says nothing about when to try again: %v", why, err)
-	}
-}
-
 // createAs creates a job of an owner, who sees the data set of the test.
-func (h *harness) createAs(owner string, s *cleavev1.JobSpec) (string, error) {
-	return h.submitAs(owner, &cleavev1.CreateJobRequest{Spec: s})
+func createAs(h *coordinatortest.Harness, owner string, s *cleavev1.JobSpec) (string, error) {
+	return submitAs(h, owner, &cleavev1.CreateJobRequest{Spec: s})
 }
 
 // submitAs is createAs for a whole request.
-func (h *harness) submitAs(owner string, request *cleavev1.CreateJobRequest) (string, error) {
-	ctx := identity.NewContext(h.t.Context(), identity.Caller{Name: owner, Role: identity.Admin})
-	created, err := h.c.jobService.CreateJob(ctx, request)
+func submitAs(h *coordinatortest.Harness, owner string, request *cleavev1.CreateJobRequest) (string, error) {
+	ctx := identity.NewContext(h.T.Context(), identity.Caller{Name: owner, Role: identity.Admin})
+	created, err := h.Coordinator.JobService().CreateJob(ctx, request)
 	return created.GetJob().GetJobId(), err
 }
 
-// settle waits until so many calls and streams are in work.
-func (h *harness) settle(calls, streams int) {
-	h.t.Helper()
-	await(h.t, fmt.Sprintf("having %d calls and %d streams in work", calls, streams), func() bool {
-		got := h.c.gate.InUse()
-		return got.Calls+got.ShortCalls == calls && got.Streams == streams
-	})
-}
-
 func TestOpenStreams(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.Limits.Streams = 1
-	g := newBarrier()
-	h := newHarness(t, cfg, scripted(g.run))
-	id := h.create(spec(h.upload()))
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, cfg, g.Run)
+	id := h.Create(coordinatortest.Spec(h.Upload()))
 	watch := func() (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], context.CancelFunc, error) {
 		ctx, cancel := context.WithCancel(t.Context())
-		stream, err := h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})
+		stream, err := h.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})
 		if err == nil {
 			_, err = stream.Recv()
 		}
@@ -72,82 +55,83 @@ func TestOpenStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, cancel, err := watch()
-	wantRefusal(t, err, "TOO_MANY_STREAMS")
+	coordinatortest.WantRefusal(t, err, "TOO_MANY_STREAMS")
 	cancel()
 	leave() // a reader who goes away makes room
-	h.settle(0, 0)
+	h.Settle(0, 0)
 	stream, cancel, err := watch()
 	defer cancel()
 	if err != nil {
 		t.Fatal(err)
 	}
-	close(g.open)
+	close(g.Open)
 	for err == nil {
 		_, err = stream.Recv()
 	}
-	h.settle(0, 0)
+	h.Settle(0, 0)
 }
 
 func TestQueuesAreBounded(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.MaxConcurrentJobs, cfg.Limits.Queued, cfg.Limits.QueuedPerOwner = 1, 3, 2
-	g := newBarrier()
-	h := newHarness(t, cfg, scripted(g.run))
-	data := h.upload()
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, cfg, g.Run)
+	data := h.Upload()
 	for _, owner := range []string{"ann", "ann", "ann"} { // one runs
-		if _, err := h.createAs(owner, spec(data)); err != nil {
+		if _, err := createAs(h, owner, coordinatortest.Spec(data)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err := h.createAs("ann", spec(data))
-	wantRefusal(t, wire.Status(err), "OWN_QUEUE_FULL")
-	if _, err := h.createAs("bob", spec(data)); err != nil {
+	_, err := createAs(h, "ann", coordinatortest.Spec(data))
+	coordinatortest.WantRefusal(t, wire.Status(err), "OWN_QUEUE_FULL")
+	if _, err := createAs(h, "bob", coordinatortest.Spec(data)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.createAs("bob", spec(data))
-	wantRefusal(t, wire.Status(err), "QUEUE_FULL")
-	close(g.open)
+	_, err = createAs(h, "bob", coordinatortest.Spec(data))
+	coordinatortest.WantRefusal(t, wire.Status(err), "QUEUE_FULL")
+	close(g.Open)
 }
 
 // Owners take turns in the order in which they began to wait, and within an owner the priority decides.
 func TestOwnersTakeTurns(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.MaxConcurrentJobs = 1
 	started := make(chan struct{})
 	next := make(chan struct{})
-	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-		started <- struct{}{}
-		<-next
-		return steps(1)(ctx, o)
-	}))
-	data := h.upload()
+	h := coordinatortest.StartScripted(t, cfg,
+		func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+			started <- struct{}{}
+			<-next
+			return coordinatortest.Steps(1)(ctx, o)
+		})
+	data := h.Upload()
 	names := map[string]string{}
 	for at, of := range []string{"ann", "ann", "ann low", "ann", "bob", "cid"} {
 		owner, low := strings.CutSuffix(of, " low")
-		request := &cleavev1.CreateJobRequest{Spec: spec(data)}
+		request := &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data)}
 		if low {
 			request.Scheduling = &cleavev1.Scheduling{Priority: cleavev1.Priority_PRIORITY_LOW}
 		}
-		id, err := h.submitAs(owner, request)
+		id, err := submitAs(h, owner, request)
 		if err != nil {
 			t.Fatal(err)
 		}
 		names[id] = fmt.Sprint(of, " ", at)
 		if at == 0 {
-			within(t, started, "the first run")
+			coordinatortest.Within(t, started, "the first run")
 		}
 	}
 	var order []string
 	for range names {
 		for id, name := range names {
-			if job := h.job(id); job.GetState() == cleavev1.JobState_JOB_STATE_RUNNING &&
+			if job := h.Job(id); job.GetState() == cleavev1.JobState_JOB_STATE_RUNNING &&
 				!slices.Contains(order, name) {
 				order = append(order, name)
 			}
 		}
 		next <- struct{}{}
 		if len(order) < len(names) {
-			within(t, started, "the next run")
+			coordinatortest.Within(t, started, "the next run")
 		}
 	}
 	if got := strings.Join(order, ", "); got != "ann 0, ann 1, bob 4, cid 5, ann 3, ann low 2" {
@@ -156,54 +140,54 @@ func TestOwnersTakeTurns(t *testing.T) {
 }
 
 func TestPriorities(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	urgent := &cleavev1.CreateJobRequest{Spec: spec(h.upload()),
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	urgent := &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(h.Upload()),
 		Scheduling: &cleavev1.Scheduling{Priority: cleavev1.Priority_PRIORITY_HIGH}}
 	ann := identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter})
-	_, err := h.c.jobService.CreateJob(ann, urgent)
-	wantError(t, wire.Status(err), codes.PermissionDenied, "PRIORITY_DENIED")
+	_, err := h.Coordinator.JobService().CreateJob(ann, urgent)
+	coordinatortest.WantError(t, wire.Status(err), codes.PermissionDenied, "PRIORITY_DENIED")
 	// nobody is known, so that all may
-	if job := h.end(h.submit(urgent)); job.GetPriority() != cleavev1.Priority_PRIORITY_HIGH {
+	if job := h.End(h.Submit(urgent)); job.GetPriority() != cleavev1.Priority_PRIORITY_HIGH {
 		t.Errorf("the job is %v", job)
 	}
 	urgent.Scheduling.Priority = 17
-	_, err = h.jobs.CreateJob(t.Context(), urgent)
-	wantError(t, err, codes.InvalidArgument, "UNKNOWN_PRIORITY")
+	_, err = h.Jobs.CreateJob(t.Context(), urgent)
+	coordinatortest.WantError(t, err, codes.InvalidArgument, "UNKNOWN_PRIORITY")
 }
 
 // What is too large is refused, and nothing says that trying again helps.
 func TestSizes(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.Limits.Rows, cfg.Limits.Clusters, cfg.Limits.Constraints = 4, 2, 1
-	h := newHarness(t, cfg, scripted(steps(1)))
-	data := h.upload()
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	data := h.Upload()
 	for _, rows := range []int{5, 1 << 30} { // the second one only says so
-		err := h.refusedUpload(rows)
-		wantError(t, err, codes.ResourceExhausted, "TOO_MANY_ROWS")
+		err := refusedUpload(h, rows)
+		coordinatortest.WantError(t, err, codes.ResourceExhausted, "TOO_MANY_ROWS")
 		if _, helps := wire.RetryDelay(err); helps {
 			t.Error("to try again is said to help")
 		}
 	}
-	many := spec(data)
+	many := coordinatortest.Spec(data)
 	many.Clusters = &cleavev1.JobSpec_K{K: 3}
-	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: many})
-	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CLUSTERS")
+	_, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: many})
+	coordinatortest.WantError(t, err, codes.ResourceExhausted, "TOO_MANY_CLUSTERS")
 	many.Clusters = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 3}}
-	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: many})
-	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CLUSTERS")
+	_, err = h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: many})
+	coordinatortest.WantError(t, err, codes.ResourceExhausted, "TOO_MANY_CLUSTERS")
 	for _, stored := range []bool{false, true} {
-		s := spec(data)
-		pairs := constraintTable("must 0 2", "must 1 3")
+		s := coordinatortest.Spec(data)
+		pairs := coordinatortest.Constraints("must 0 2", "must 1 3")
 		if stored {
-			pairs = h.store(pairs)
+			pairs = h.Store(pairs)
 		}
 		s.Supervision = &cleavev1.Supervision{Constraints: pairs}
-		_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: s})
-		wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CONSTRAINTS")
+		_, err = h.Jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: s})
+		coordinatortest.WantError(t, err, codes.ResourceExhausted, "TOO_MANY_CONSTRAINTS")
 	}
-	classes := onClasses(h.storeTable(twoClasses(t)))
-	_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: classes})
-	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CONSTRAINTS")
+	classes := onClasses(h.StoreTable(twoClasses(t)))
+	_, err = h.Jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: classes})
+	coordinatortest.WantError(t, err, codes.ResourceExhausted, "TOO_MANY_CONSTRAINTS")
 }
 
 // twoClasses is a table of four rows; its classes become two constraints.
@@ -239,52 +223,52 @@ func TestClassesBecomeTooManyConstraints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	for _, memory := range []int64{0, 64 << 20} {
 		cfg.MemoryBytes = memory
-		h := newHarness(t, cfg, scripted(steps(1)))
-		_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: onClasses(h.storeTable(made))})
+		h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+		_, err = h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: onClasses(h.StoreTable(made))})
 		if memory > 0 {
-			wantError(t, err, codes.ResourceExhausted, "COORDINATOR_TOO_SMALL")
+			coordinatortest.WantError(t, err, codes.ResourceExhausted, "COORDINATOR_TOO_SMALL")
 			continue
 		}
-		wantError(t, err, codes.InvalidArgument, "TOO_MANY_CONSTRAINTS")
+		coordinatortest.WantError(t, err, codes.InvalidArgument, "TOO_MANY_CONSTRAINTS")
 	}
 }
 
 // A job that was accepted is run by a coordinator that has smaller limits.
 func TestAcceptedJobsKeepTheirSize(t *testing.T) {
-	cfg := durableConfig(t)
-	g := newBarrier()
-	h := newHarness(t, cfg, scripted(g.run))
-	s := spec(h.upload())
-	s.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 2", "must 1 3")}
-	id := h.create(s)
+	cfg := coordinatortest.DurableConfig(t)
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, cfg, g.Run)
+	s := coordinatortest.Spec(h.Upload())
+	s.Supervision = &cleavev1.Supervision{Constraints: coordinatortest.Constraints("must 0 2", "must 1 3")}
+	id := h.Create(s)
 	onTable := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2},
-		Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(plants(t, 30))}}}
-	ids := []string{id, h.create(onTable), h.create(onClasses(h.storeTable(twoClasses(t))))}
-	h.firstEvents(ids[0], 1)
-	h.crash()
+		Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.StoreTable(coordinatortest.Plants(t, 30))}}}
+	ids := []string{id, h.Create(onTable), h.Create(onClasses(h.StoreTable(twoClasses(t))))}
+	h.FirstEvents(ids[0], 1)
+	h.Crash()
 	cfg.Limits.Clusters, cfg.Limits.Constraints, cfg.Limits.Queued, cfg.MaxDatasetBytes = 2, 1, 1, 1
-	again := newHarness(t, cfg, scripted(newBarrier().run))
-	_, err := again.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: onTable})
-	wantError(t, err, codes.ResourceExhausted, "DATASET_TOO_LARGE")
-	again.crash()
+	again := coordinatortest.StartScripted(t, cfg, coordinatortest.NewBarrier().Run)
+	_, err := again.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: onTable})
+	coordinatortest.WantError(t, err, codes.ResourceExhausted, "DATASET_TOO_LARGE")
+	again.Crash()
 	cfg.Limits.Rows, cfg.Limits.Clusters = 1, 1
-	again = newHarness(t, cfg, scripted(steps(1)))
+	again = coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
 	for _, id := range ids {
-		if job := again.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		if job := again.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			t.Errorf("the job ended as %v", job)
 		}
 	}
 }
 
 // refusedUpload is why an upload of so many rows, of one column, is refused.
-func (h *harness) refusedUpload(rows int) error {
-	h.t.Helper()
-	stream, err := h.datasets.CreateDataset(h.t.Context())
+func refusedUpload(h *coordinatortest.Harness, rows int) error {
+	h.T.Helper()
+	stream, err := h.Datasets.CreateDataset(h.T.Context())
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	header := &cleavev1.DatasetHeader{
 		Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint32(rows), Columns: 1}}}
@@ -295,14 +279,14 @@ func (h *harness) refusedUpload(rows int) error {
 
 // The limits are shown as they were set, with what is in use.
 func TestLimitsAreShown(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.MaxConcurrentJobs, cfg.Limits.Rows, cfg.Limits.MaxTime, cfg.Retention.Quota = 1, 77, time.Hour, 1<<30
-	g := newBarrier()
-	h := newHarness(t, cfg, scripted(g.run))
-	data := h.upload()
-	h.create(spec(data))
-	h.create(spec(data))
-	got, err := h.cluster.GetLimits(t.Context(), &cleavev1.GetLimitsRequest{})
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, cfg, g.Run)
+	data := h.Upload()
+	h.Create(coordinatortest.Spec(data))
+	h.Create(coordinatortest.Spec(data))
+	got, err := h.Cluster.GetLimits(t.Context(), &cleavev1.GetLimitsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,32 +300,32 @@ func TestLimitsAreShown(t *testing.T) {
 		u.GetReads() != 1 {
 		t.Errorf("in use are %v", u)
 	}
-	close(g.open)
+	close(g.Open)
 }
 
 // With less space than is to be left, nothing new is taken.
 func TestFreeDisk(t *testing.T) {
-	cfg := durableConfig(t)
-	h := newHarness(t, cfg, scripted(steps(1)))
-	data := h.upload()
-	h.c.room.Limits.FreeDisk = 1 << 60
-	wantRefusal(t, h.refusedUpload(10), "DISK_FULL")
-	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)})
-	wantRefusal(t, err, "DISK_FULL")
+	cfg := coordinatortest.DurableConfig(t)
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	data := h.Upload()
+	h.Coordinator.Room().Limits.FreeDisk = 1 << 60
+	coordinatortest.WantRefusal(t, refusedUpload(h, 10), "DISK_FULL")
+	_, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data)})
+	coordinatortest.WantRefusal(t, err, "DISK_FULL")
 }
 
 // Calls that are refused because nobody knows who makes them take no place.
 func TestUnknownCallersTakeNoPlace(t *testing.T) {
-	cfg, metrics := watchedBy(t, testConfig())
+	cfg, metrics := watchedBy(t, coordinatortest.Config())
 	cfg.Limits.Calls, cfg.Limits.Streams = 1, 1
-	s := newSecured(t, cfg, scripted(steps(1)))
-	nobody := s.withToken("wrong")
+	s := coordinatortest.StartSecured(t, cfg, coordinatortest.Steps(1))
+	nobody := s.WithToken("wrong")
 	for range 3 {
-		_, err := nobody.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: "none"})
+		_, err := nobody.Jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: "none"})
 		if status.Code(err) != codes.Unauthenticated {
 			t.Errorf("a call: %v", err)
 		}
-		stream, err := nobody.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: "none"})
+		stream, err := nobody.Jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: "none"})
 		if err == nil {
 			_, err = stream.Recv()
 		}
@@ -349,9 +333,7 @@ func TestUnknownCallersTakeNoPlace(t *testing.T) {
 			t.Errorf("a watch: %v", err)
 		}
 	}
-	if got := s.c.gate.InUse(); got != (gate.Limits{}) {
-		t.Errorf("in work are %+v", got)
-	}
+	s.Caller("ada").Settle(0, 0)
 	wantLines(t, metrics(),
 		`cleave_grpc_requests_total{code="Unauthenticated",method="/cleave.v1.JobService/GetJob"} 3`)
 }
@@ -361,7 +343,7 @@ func TestNegativeTimeLimits(t *testing.T) {
 	for _, limits := range []api.Limits{{DefaultTime: -time.Hour}, {MaxTime: -time.Hour}} {
 		l := api.DefaultLimits()
 		l.DefaultTime, l.MaxTime = limits.DefaultTime, limits.MaxTime
-		if err := checkLimits(l); !fault.Is(err, "INVALID_CONFIG") ||
+		if err := coordinator.CheckLimits(l); !fault.Is(err, "INVALID_CONFIG") ||
 			!strings.Contains(err.Error(), "job-timeout is -1h0m0s; it must not be negative") {
 			t.Errorf("got %v", err)
 		}

@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"context"
@@ -12,22 +12,22 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // listAs lists the names of jobs as a caller, page by page.
-func (h *harness) listAs(caller identity.Caller, request *cleavev1.ListJobsRequest) (names []string) {
-	h.t.Helper()
+func listAs(h *coordinatortest.Harness, caller identity.Caller, request *cleavev1.ListJobsRequest) (names []string) {
+	h.T.Helper()
 	request.PageSize, request.PageToken = 2, ""
-	ctx := identity.NewContext(h.t.Context(), caller)
+	ctx := identity.NewContext(h.T.Context(), caller)
 	for {
-		page, err := h.c.jobService.ListJobs(ctx, request)
+		page, err := h.Coordinator.JobService().ListJobs(ctx, request)
 		if err != nil {
-			h.t.Fatal(err)
+			h.T.Fatal(err)
 		}
 		for _, job := range page.GetJobs() {
 			names = append(names, job.GetDisplayName())
@@ -41,31 +41,31 @@ func (h *harness) listAs(caller identity.Caller, request *cleavev1.ListJobsReque
 // Lists are filtered and ordered, and owners see their own jobs. A state of an earlier version is indexed when it is
 // opened.
 func TestListJobs(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.DataDir = t.TempDir()
-	cfg.Store, cfg.Blobs = storeEmbedded, ""
-	h := newHarness(t, cfg, scripted(steps(1)))
-	data := h.upload()
-	other := h.send("other", groups(t, 30))
+	cfg.Store, cfg.Blobs = "embedded", ""
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	data := h.Upload()
+	other := h.Send("other", groups(t, 30))
 	ids := map[string]string{}
 	const number = "4a8ec0ab-4ea1-4d7d-8a4e-0d5e4c1d1b3f"
 	requests := []string{"nightly", "nightly", "nightly 2", number, "nightly"}
 	for at, owner := range []string{"ann", "bob", "ann", "ann", ""} {
-		s := spec(data)
+		s := coordinatortest.Spec(data)
 		if at == 3 {
-			s = spec(other)
+			s = coordinatortest.Spec(other)
 		}
 		name := fmt.Sprint("job ", at)
-		id, err := h.submitAs(owner, &cleavev1.CreateJobRequest{Spec: s, DisplayName: name, RequestId: requests[at]})
+		id, err := submitAs(h, owner, &cleavev1.CreateJobRequest{Spec: s, DisplayName: name, RequestId: requests[at]})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids[name] = id
-		h.end(id)
+		h.End(id)
 	}
 	admin := identity.Caller{Name: "root", Role: identity.Admin}
 	ann := identity.Caller{Name: "ann", Role: identity.Reader}
-	created := func(name string) *timestamppb.Timestamp { return h.job(ids[name]).GetCreateTime() }
+	created := func(name string) *timestamppb.Timestamp { return h.Job(ids[name]).GetCreateTime() }
 	check := func() {
 		t.Helper()
 		for what, c := range map[string]struct {
@@ -106,21 +106,21 @@ func TestListJobs(t *testing.T) {
 				[]string{"job 4", "job 3"}},
 			"before a time": {admin, &cleavev1.ListJobsRequest{CreatedBefore: created("job 1")}, []string{"job 0"}},
 		} {
-			if got := h.listAs(c.caller, c.request); !slices.Equal(got, c.want) {
+			if got := listAs(h, c.caller, c.request); !slices.Equal(got, c.want) {
 				t.Errorf("%s: %q, want %q", what, got, c.want)
 			}
 		}
 	}
 	check()
-	_, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{Order: 77})
-	wantError(t, err, codes.InvalidArgument, "UNKNOWN_ORDER")
-	_, err = h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{RequestId: strings.Repeat("x", 201)})
-	wantError(t, err, codes.InvalidArgument, "INVALID_REQUEST_ID")
+	_, err := h.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{Order: 77})
+	coordinatortest.WantError(t, err, codes.InvalidArgument, "UNKNOWN_ORDER")
+	_, err = h.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{RequestId: strings.Repeat("x", 201)})
+	coordinatortest.WantError(t, err, codes.InvalidArgument, "INVALID_REQUEST_ID")
 
 	// As an earlier version left it.
 	txn := store.Txn{Put: []store.Entry{{Key: records.CreatedKey}}}
 	for _, owner := range []string{"ann", "bob"} {
-		entries, err := h.c.state.List(t.Context(), records.OwnerKey(owner, ""), "", 0)
+		entries, err := h.State.List(t.Context(), records.OwnerKey(owner, ""), "", 0)
 		if err != nil || len(entries) == 0 {
 			t.Fatalf("the index of %s is %v, %v", owner, entries, err)
 		}
@@ -128,45 +128,46 @@ func TestListJobs(t *testing.T) {
 			txn.Delete = append(txn.Delete, entry.Key)
 		}
 	}
-	if err := h.c.writer.Commit(txn); err != nil {
+	if err := h.Coordinator.Writer().Commit(txn); err != nil {
 		t.Fatal(err)
 	}
-	h.close()
-	h = newHarness(t, cfg, scripted(steps(1)))
+	h.Close()
+	h = coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
 	check()
 
-	if err := h.c.jobs.Delete(identity.NewContext(t.Context(), admin), ids["job 2"], time.Now()); err != nil {
+	if err := h.Coordinator.Jobs().Delete(identity.NewContext(t.Context(), admin), ids["job 2"], time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.listAs(ann, &cleavev1.ListJobsRequest{}); !slices.Equal(got, []string{"job 3", "job 0"}) {
+	if got := listAs(h, ann, &cleavev1.ListJobsRequest{}); !slices.Equal(got, []string{"job 3", "job 0"}) {
 		t.Errorf("after a deletion: %q", got)
 	}
 }
 
 // A request that is repeated with another name and scheduling finds its job.
 func TestSchedulingIsNoPartOfTheSpec(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	request := &cleavev1.CreateJobRequest{Spec: spec(h.upload()), RequestId: "nightly", DisplayName: "first"}
-	first := h.submit(request)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	request := &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(h.Upload()), RequestId: "nightly",
+		DisplayName: "first"}
+	first := h.Submit(request)
 	request.DisplayName = "second"
 	request.Scheduling = &cleavev1.Scheduling{Priority: cleavev1.Priority_PRIORITY_LOW,
-		TimeLimit: limited(nil, time.Hour).GetScheduling().GetTimeLimit()}
-	if again := h.submit(request); again != first || h.job(first).GetDisplayName() != "first" {
-		t.Errorf("job %s became %s, %v", first, again, h.job(first))
+		TimeLimit: coordinatortest.Limited(nil, time.Hour).GetScheduling().GetTimeLimit()}
+	if again := h.Submit(request); again != first || h.Job(first).GetDisplayName() != "first" {
+		t.Errorf("job %s became %s, %v", first, again, h.Job(first))
 	}
 }
 
 // Downloads begin at any row.
 func TestDownloadsBeginAnywhere(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	defer h.startWorker("a")()
-	id := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("groups", groups(t, 30))},
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	defer h.StartWorker("a")()
+	id := h.Create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.Send("groups", groups(t, 30))},
 		Clusters:  &cleavev1.JobSpec_K{K: 3},
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
-	h.end(id)
-	whole := h.labels(id)
+	h.End(id)
+	whole := h.Labels(id)
 	for _, first := range []uint32{0, 1, 29, 30} {
-		stream, err := h.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: id, FirstIndex: first})
+		stream, err := h.Jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: id, FirstIndex: first})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,17 +185,17 @@ func TestDownloadsBeginAnywhere(t *testing.T) {
 			t.Errorf("from %d on: %v, %v; all are %v", first, got, err, whole)
 		}
 	}
-	beyond, err := h.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: id, FirstIndex: 31})
+	beyond, err := h.Jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: id, FirstIndex: 31})
 	if err == nil {
 		_, err = beyond.Recv()
 	}
-	wantError(t, err, codes.InvalidArgument, "OFFSET_OUT_OF_RANGE")
+	coordinatortest.WantError(t, err, codes.InvalidArgument, "OFFSET_OUT_OF_RANGE")
 
-	err = drain(h.jobs.GetModel(t.Context(), &cleavev1.GetModelRequest{JobId: id, FirstValue: 1 << 61})) // 2^64 bytes
-	wantError(t, err, codes.InvalidArgument, "OFFSET_OUT_OF_RANGE")
+	err = drain(h.Jobs.GetModel(t.Context(), &cleavev1.GetModelRequest{JobId: id, FirstValue: 1 << 61})) // 2^64 bytes
+	coordinatortest.WantError(t, err, codes.InvalidArgument, "OFFSET_OUT_OF_RANGE")
 
 	values := func(firstValue uint64, firstRow uint32) (model, scores []float64) {
-		m, err := h.jobs.GetModel(t.Context(), &cleavev1.GetModelRequest{JobId: id, FirstValue: firstValue})
+		m, err := h.Jobs.GetModel(t.Context(), &cleavev1.GetModelRequest{JobId: id, FirstValue: firstValue})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +205,7 @@ func TestDownloadsBeginAnywhere(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		s, err := h.jobs.GetRowScores(t.Context(), &cleavev1.GetRowScoresRequest{JobId: id, FirstRow: firstRow})
+		s, err := h.Jobs.GetRowScores(t.Context(), &cleavev1.GetRowScoresRequest{JobId: id, FirstRow: firstRow})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,24 +243,24 @@ func (s pairedState) Get(ctx context.Context, key string) (store.Entry, error) {
 
 // The jobs of an owner are not read one after the other.
 func TestListJobsReadsConcurrently(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	data := h.upload()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	data := h.Upload()
 	var want []string
 	for range 4 {
-		id, err := h.createAs("ann", spec(data))
+		id, err := createAs(h, "ann", coordinatortest.Spec(data))
 		if err != nil {
 			t.Fatal(err)
 		}
 		want = append([]string{id}, want...)
-		h.end(id)
+		h.End(id)
 	}
-	before := h.c.state
-	h.useState(pairedState{before, make(chan struct{})})
-	defer h.useState(before)
+	before := h.State.Behavior()
+	h.State.Behave(pairedState{before, make(chan struct{})})
+	defer h.State.Behave(before)
 	ctx, cancel := context.WithTimeout(identity.NewContext(t.Context(),
 		identity.Caller{Name: "ann", Role: identity.Submitter}), 20*time.Second)
 	defer cancel()
-	page, err := h.c.jobService.ListJobs(ctx, &cleavev1.ListJobsRequest{})
+	page, err := h.Coordinator.JobService().ListJobs(ctx, &cleavev1.ListJobsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

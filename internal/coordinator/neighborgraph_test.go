@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"context"
@@ -21,28 +21,29 @@ import (
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 	"github.com/cleave-project/cleave/test/tabletest"
 )
 
-func (h *harness) neighborGraph(job string) (*dataset.Graph, error) {
-	stream, err := h.jobs.GetNeighborGraph(h.t.Context(), &cleavev1.GetNeighborGraphRequest{JobId: job})
+func neighborGraph(h *coordinatortest.Harness, job string) (*dataset.Graph, error) {
+	stream, err := h.Jobs.GetNeighborGraph(h.T.Context(), &cleavev1.GetNeighborGraphRequest{JobId: job})
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	return wire.ReceiveNeighborGraph(stream.Recv)
 }
 
 // gaussianPoints uploads 120 points in three groups, the second column in other units.
-func (h *harness) gaussianPoints() (string, *dataset.Points) {
-	h.t.Helper()
+func gaussianPoints(h *coordinatortest.Harness) (string, *dataset.Points) {
+	h.T.Helper()
 	points, _, err := synth.Gaussians(120, 8, 3, 0.3, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	for i := range points.N {
 		points.Row(i)[1] *= 1e4
 	}
-	return h.send("points", points), points
+	return h.Send("points", points), points
 }
 
 func neighborSpec(dataset string, neighbors uint32) *cleavev1.JobSpec {
@@ -55,28 +56,28 @@ func neighborSpec(dataset string, neighbors uint32) *cleavev1.JobSpec {
 
 // The graph that a job makes can be fetched and used again, its points find their labels, and it goes with the job.
 func TestNeighborGraph(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	defer h.startWorker("a")()
-	defer h.startWorker("b")()
-	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	defer h.StartWorker("a")()
+	defer h.StartWorker("b")()
+	if err := h.Coordinator.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	id, points := h.gaussianPoints()
+	id, points := gaussianPoints(h)
 	s := neighborSpec(id, 6)
-	job := h.create(s)
-	if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+	job := h.Create(s)
+	if ended := h.End(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Fatalf("ended with %v", ended)
 	}
-	plan, err := h.plan(s) // with the workers that the job had
+	plan, err := plan(h, s) // with the workers that the job had
 	if err != nil || !strings.Contains(plan.GetExplanation(), "step 1, nearest neighbors") ||
 		plan.GetCoordinatorBytes() == 0 {
 		t.Errorf("planned as %v, %v", plan, err)
 	}
-	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: job})
+	response, err := h.Jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: job})
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := h.neighborGraph(job)
+	graph, err := neighborGraph(h, job)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,36 +91,36 @@ func TestNeighborGraph(t *testing.T) {
 	if bytes := uint64(dataset.EncodedSize(graph)); graph.N != points.N || result.GetPlan().GetTileBytes() != bytes {
 		t.Errorf("a graph of %d vertices and %d bytes, planned %v", graph.N, bytes, result.GetPlan())
 	}
-	if got, err := h.predict(job, id); err != nil || !slices.Equal(got, h.labels(job)) {
-		t.Errorf("its own points get the labels %v, %v; want %v", got, err, h.labels(job))
+	if got, err := predict(h, job, id); err != nil || !slices.Equal(got, h.Labels(job)) {
+		t.Errorf("its own points get the labels %v, %v; want %v", got, err, h.Labels(job))
 	}
 
-	again := neighborSpec(h.send("graph", graph), 0)
+	again := neighborSpec(h.Send("graph", graph), 0)
 	again.NeighborGraph = nil
-	second := h.create(again)
-	h.end(second)
-	if !slices.Equal(h.labels(second), h.labels(job)) {
+	second := h.Create(again)
+	h.End(second)
+	if !slices.Equal(h.Labels(second), h.Labels(job)) {
 		t.Error("the graph that was fetched gives other labels")
 	}
-	_, err = h.neighborGraph(second)
-	wantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_NEIGHBOR_GRAPH")
+	_, err = neighborGraph(h, second)
+	coordinatortest.WantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_NEIGHBOR_GRAPH")
 
-	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: job}); err != nil {
+	if _, err := h.Jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: job}); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := h.c.blobs.List(t.Context(), records.JobBlobPrefix(job)); err != nil || len(left) > 0 {
+	if left, err := h.Blobs.List(t.Context(), records.JobBlobPrefix(job)); err != nil || len(left) > 0 {
 		t.Errorf("the job is deleted, but %v are left, %v", left, err)
 	}
-	if h.c.datasets.Temporaries() > 0 {
+	if h.Coordinator.Datasets().Temporaries() > 0 {
 		t.Error("workers can still open the graph")
 	}
 }
 
 // What is wrong with a job is said before neighbors are looked for.
 func TestBadNeighborGraphs(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	id, _ := h.gaussianPoints()
-	graph := h.send("graph", &dataset.Graph{N: 2, RowStart: []int64{0, 1, 2}, Column: []int32{1, 0},
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	id, _ := gaussianPoints(h)
+	graph := h.Send("graph", &dataset.Graph{N: 2, RowStart: []int64{0, 1, 2}, Column: []int32{1, 0},
 		Weight: []float64{1, 1}})
 	linked := func(s *cleavev1.JobSpec, pairs ...constraint.Constraint) *cleavev1.JobSpec {
 		s.Supervision = &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints(pairs))}
@@ -146,9 +147,9 @@ func TestBadNeighborGraphs(t *testing.T) {
 			Kind: constraint.MustLink}),
 		"UNKNOWN_ENUM_VALUE": with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) { s.NeighborGraph.Weights = 9 }),
 	} {
-		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+		_, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 		why, _, _ = strings.Cut(why, " ")
-		wantError(t, err, codes.InvalidArgument, why)
+		coordinatortest.WantError(t, err, codes.InvalidArgument, why)
 	}
 }
 
@@ -156,7 +157,8 @@ func TestBadNeighborGraphs(t *testing.T) {
 func TestAJobThatHeldNothingHasNoPlan(t *testing.T) {
 	waits := make(chan struct{}, 100)
 	real := jobs.RealEngine()
-	h := newHarness(t, testConfig(), jobs.Engine{
+	cfg := coordinatortest.Config()
+	cfg.Engine = jobs.Engine{
 		Await: func(context.Context, *fleet.Fleet, func(fleet.Status), []planning.Workload) error { return nil },
 		Execute: func(r runner.Runner, ctx context.Context, f *fleet.Fleet, task fleet.Task,
 			o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
@@ -167,28 +169,29 @@ func TestAJobThatHeldNothingHasNoPlan(t *testing.T) {
 			}
 			return real.Execute(r, ctx, f, task, o)
 		},
-	})
-	points, _ := h.gaussianPoints()
+	}
+	h := coordinatortest.Start(t, cfg)
+	points, _ := gaussianPoints(h)
 	sparse, err := dataset.NewSparsePoints(4, 2, []int64{0, 1, 2, 3, 4}, []int32{0, 1, 0, 1}, []float64{1, 1, 2, 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]*cleavev1.JobSpec{
 		"a search for the graph": neighborSpec(points, 6),
-		"a search as the first of several": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("sparse", sparse)},
+		"a search as the first of several": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.Send("sparse", sparse)},
 			Clusters: &cleavev1.JobSpec_K{K: 2}},
-		"rows": spec(points),
+		"rows": coordinatortest.Spec(points),
 	} {
-		job := h.create(s)
-		within(t, waits, name)
-		if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: job}); err != nil {
+		job := h.Create(s)
+		coordinatortest.Within(t, waits, name)
+		if _, err := h.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: job}); err != nil {
 			t.Fatal(err)
 		}
-		h.end(job)
+		h.End(job)
 		for len(waits) > 0 {
 			<-waits
 		}
-		if result := h.result(job); result.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || result.Plan != nil {
+		if result := result(h, job); result.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || result.Plan != nil {
 			t.Errorf("%s: the result is %v", name, result)
 		}
 	}

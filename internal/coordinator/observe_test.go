@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"context"
@@ -14,41 +14,43 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // silentState is a state that does not answer.
 type silentState struct{ store.State }
 
 func (silentState) Get(context.Context, string) (store.Entry, error) {
-	return store.Entry{}, errLostAnswer
+	return store.Entry{}, coordinatortest.ErrLostAnswer
 }
 
 func (silentState) Commit(context.Context, store.Txn) (int64, error) { return 0, store.ErrConflict }
 
 func TestReady(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	h.upload() // once it is answered, the coordinator serves
-	if err := h.c.Ready(t.Context()); err != nil {
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	h.Upload() // once it is answered, the coordinator serves
+	if err := h.Coordinator.Ready(t.Context()); err != nil {
 		t.Errorf("a coordinator that serves: %v", err)
 	}
-	state := h.c.state
-	h.c.state = silentState{state}
-	h.c.writer.State = silentState{state}
-	if err := h.c.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), errLostAnswer.Error()) {
+	state := h.State.Behavior()
+	h.State.Behave(silentState{state})
+	err := h.Coordinator.Ready(t.Context())
+	if err == nil || !strings.Contains(err.Error(), coordinatortest.ErrLostAnswer.Error()) {
 		t.Errorf("without its store: %v", err)
 	}
-	h.c.state, h.c.writer.State = state, state
-	h.close()
-	if err := h.c.Ready(t.Context()); err == nil {
+	h.State.Behave(state)
+	h.Close()
+	if err := h.Coordinator.Ready(t.Context()); err == nil {
 		t.Error("a coordinator that is closed is ready")
 	}
 }
 
 // watchedBy is a configuration with metrics, and how to read them.
-func watchedBy(t *testing.T, cfg Config) (Config, func() string) {
+func watchedBy(t *testing.T, cfg coordinator.Config) (coordinator.Config, func() string) {
 	t.Helper()
 	o, err := observe.Start(t.Context(), observe.Options{Admin: "127.0.0.1:0"}, "coordinator", "test",
 		hclog.NewNullLogger())
@@ -82,27 +84,28 @@ func wantLines(t *testing.T, metrics string, lines ...string) {
 }
 
 func TestMetricsTellHowJobsEnded(t *testing.T) {
-	cfg, metrics := watchedBy(t, testConfig())
+	cfg, metrics := watchedBy(t, coordinatortest.Config())
 	cfg.MaxConcurrentJobs = 1
-	g := newBarrier()
-	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-		if _, err := g.run(ctx, o); err != nil {
-			return nil, err
-		}
-		return nil, fault.New(fault.Internal, "WORKER_FAILED", "none was left")
-	}))
-	data := h.upload()
-	first := h.create(spec(data))
-	second := h.create(spec(data))
-	h.firstEvents(first, 1)
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, cfg,
+		func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+			if _, err := g.Run(ctx, o); err != nil {
+				return nil, err
+			}
+			return nil, fault.New(fault.Internal, "WORKER_FAILED", "none was left")
+		})
+	data := h.Upload()
+	first := h.Create(coordinatortest.Spec(data))
+	second := h.Create(coordinatortest.Spec(data))
+	h.FirstEvents(first, 1)
 	wantLines(t, metrics(), `cleave_jobs{state="queued"} 1`, `cleave_jobs{state="running"} 1`, "cleave_leader 1",
 		"cleave_jobs_accepted_total 2")
-	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: second}); err != nil {
+	if _, err := h.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: second}); err != nil {
 		t.Fatal(err)
 	}
-	h.end(second)
-	close(g.open)
-	h.end(first)
+	h.End(second)
+	close(g.Open)
+	h.End(first)
 	wantLines(t, metrics(), `cleave_jobs{state="queued"} 0`, `cleave_jobs{state="running"} 0`,
 		`cleave_jobs_ended_total{reason="CANCELLED",state="cancelled"} 1`,
 		`cleave_jobs_ended_total{reason="WORKER_FAILED",state="failed"} 1`,
@@ -111,7 +114,7 @@ func TestMetricsTellHowJobsEnded(t *testing.T) {
 
 // Answers such as that there is no key are no errors of a store.
 func TestMetricsOfStores(t *testing.T) {
-	cfg, metrics := watchedBy(t, testConfig())
+	cfg, metrics := watchedBy(t, coordinatortest.Config())
 	state := store.MeterState(silentState{store.NewMemory()}, cfg.Observe)
 	_, lost := state.Get(t.Context(), "key")
 	_, conflict := state.Commit(t.Context(), store.Txn{})
@@ -152,14 +155,14 @@ func TestMetricsOfStores(t *testing.T) {
 
 // A call that waits for its turn until its client leaves is counted.
 func TestMetricsOfCallsThatWait(t *testing.T) {
-	cfg, metrics := watchedBy(t, testConfig())
+	cfg, metrics := watchedBy(t, coordinatortest.Config())
 	cfg.Limits.Calls = 1
-	h := newHarness(t, cfg, scripted(steps(1)))
-	data := h.upload()
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	data := h.Upload()
 	begun := make(chan struct{}, 100)
 	answers := make(chan struct{})
-	before := h.c.state
-	h.intercept(func(_ int64, commit func() error) error {
+	before := h.State.Behavior()
+	h.State.Intercept(func(_ int64, commit func() error) error {
 		begun <- struct{}{}
 		<-answers
 		return commit()
@@ -167,25 +170,25 @@ func TestMetricsOfCallsThatWait(t *testing.T) {
 	first := make(chan error, 1)
 	second := make(chan error, 1)
 	call := func(ctx context.Context, ended chan<- error) {
-		_, err := h.jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec(data)})
+		_, err := h.Jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data)})
 		ended <- err
 	}
 	go call(t.Context(), first)
-	within(t, begun, "the first call")
+	coordinatortest.Within(t, begun, "the first call")
 	ctx, leave := context.WithCancel(t.Context())
 	go call(ctx, second)
-	h.settle(2, 0)
+	h.Settle(2, 0)
 	leave()
-	h.settle(1, 0)
-	if err := within(t, second, "the second call"); status.Code(err) != codes.Canceled {
+	h.Settle(1, 0)
+	if err := coordinatortest.Within(t, second, "the second call"); status.Code(err) != codes.Canceled {
 		t.Errorf("the second call: %v", err)
 	}
 	close(answers)
-	if err := within(t, first, "the first call"); err != nil {
+	if err := coordinatortest.Within(t, first, "the first call"); err != nil {
 		t.Error(err)
 	}
-	h.c.writer.Wait()
-	h.useState(before)
-	h.close() // a call is counted after its slot is free, and after its caller has left
+	h.Coordinator.Writer().Wait()
+	h.State.Behave(before)
+	h.Close() // a call is counted after its slot is free, and after its caller has left
 	wantLines(t, metrics(), `cleave_grpc_requests_total{code="Canceled",method="/cleave.v1.JobService/CreateJob"} 1`)
 }

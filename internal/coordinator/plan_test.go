@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"slices"
@@ -8,12 +8,12 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 	"github.com/cleave-project/cleave/test/tabletest"
 )
 
@@ -24,19 +24,19 @@ const (
 )
 
 // noiseJob uploads 300 points, which make 19 tiles, and returns a job on them and what it needs.
-func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, planning.Workload) {
-	h.t.Helper()
-	d, err := wire.SendDataset(h.t.Context(), h.datasets, "noise", noise(h.t, 300, 3), wire.UploadStart{})
+func noiseJob(h *coordinatortest.Harness, storage cleavev1.StorageMode) (*cleavev1.JobSpec, planning.Workload) {
+	h.T.Helper()
+	d, err := wire.SendDataset(h.T.Context(), h.Datasets, "noise", coordinatortest.Noise(h.T, 300, 3), wire.UploadStart{})
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
-	s := spec(d.GetDatasetId())
+	s := coordinatortest.Spec(d.GetDatasetId())
 	s.Clusters = &cleavev1.JobSpec_K{K: 4}
 	s.Storage = storage
 	s.PaperSettings = true // one run, without eigenvectors
-	ready, err := h.c.problems.Make(h.t.Context(), s, runner.Accepted)
+	ready, err := h.Coordinator.Problems().Make(h.T.Context(), s, runner.Accepted)
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	return s, ready.Need
 }
@@ -46,19 +46,19 @@ func memoryFor(need planning.Workload, tiles int64) uint64 {
 	return uint64(max(need.MinFreeBytes(1), need.FixedBytes(1)+tiles*need.TileSize(0).Stored))
 }
 
-func (h *harness) plan(s *cleavev1.JobSpec) (*cleavev1.Plan, error) {
-	response, err := h.jobs.PlanJob(h.t.Context(), &cleavev1.PlanJobRequest{Spec: s})
+func plan(h *coordinatortest.Harness, s *cleavev1.JobSpec) (*cleavev1.Plan, error) {
+	response, err := h.Jobs.PlanJob(h.T.Context(), &cleavev1.PlanJobRequest{Spec: s})
 	return response.GetPlan(), err
 }
 
 func TestPlanJob(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	s, need := h.noiseJob(whatFits)
-	_, err := h.plan(s)
-	wantError(t, err, codes.FailedPrecondition, "NO_WORKERS")
-	defer h.startWorkerWith("ann", memoryFor(need, 8))()
-	defer h.startWorkerWith("bob", memoryFor(need, 8))()
-	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	s, need := noiseJob(h, whatFits)
+	_, err := plan(h, s)
+	coordinatortest.WantError(t, err, codes.FailedPrecondition, "NO_WORKERS")
+	defer h.StartWorkerWith("ann", memoryFor(need, 8))()
+	defer h.StartWorkerWith("bob", memoryFor(need, 8))()
+	if err := h.Coordinator.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -67,7 +67,7 @@ func TestPlanJob(t *testing.T) {
 		name             string
 	}{{whatFits, 15, 4, "float32+none"}, {none, 0, 19, "none"}} {
 		s.Storage = c.storage
-		p, err := h.plan(s)
+		p, err := plan(h, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,29 +88,29 @@ func TestPlanJob(t *testing.T) {
 		}
 	}
 	s.Storage = float32
-	_, err = h.plan(s)
-	wantError(t, err, codes.ResourceExhausted, "PLAN_DOES_NOT_FIT")
+	_, err = plan(h, s)
+	coordinatortest.WantError(t, err, codes.ResourceExhausted, "PLAN_DOES_NOT_FIT")
 	for _, part := range []string{"needs", "are free on 2 workers", "storage auto (or none)", "1 more worker"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in %q", part, err)
 		}
 	}
 	// A job that does not fit fails for the same reason.
-	job := h.end(h.create(s))
+	job := h.End(h.Create(s))
 	if job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" ||
 		codes.Code(job.GetError().GetCode()) != codes.ResourceExhausted {
 		t.Errorf("the job is %v", job)
 	}
-	_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{})
-	wantError(t, err, codes.InvalidArgument, "FIELD_REQUIRED")
+	_, err = h.Jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{})
+	coordinatortest.WantError(t, err, codes.InvalidArgument, "FIELD_REQUIRED")
 	s.Clusters = &cleavev1.JobSpec_K{K: 0}
-	_, err = h.plan(s)
-	wantError(t, err, codes.InvalidArgument, "BAD_K")
+	_, err = plan(h, s)
+	coordinatortest.WantError(t, err, codes.InvalidArgument, "BAD_K")
 }
 
 // However the tiles are held, the answer is that of a local run, and the result says how they were held.
 func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
-	points := noise(t, 300, 3)
+	points := coordinatortest.Noise(t, 300, 3)
 	for _, c := range []struct {
 		name    string
 		storage cleavev1.StorageMode
@@ -124,24 +124,24 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 		{"auto, none", whatFits, 0, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHarness(t, testConfig(), jobs.RealEngine())
-			s, need := h.noiseJob(c.storage)
+			h := coordinatortest.Start(t, coordinatortest.Config())
+			s, need := noiseJob(h, c.storage)
 			want := local(t, points, s)
 			for _, name := range []string{"ann", "bob"} {
-				defer h.startWorkerWith(name,
+				defer h.StartWorkerWith(name,
 					max(memoryFor(need, c.tiles), uint64(need.FixedBytes(1)+10*need.TileSize(0).Computed)))()
 			}
-			if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
+			if err := h.Coordinator.AwaitWorkers(t.Context(), 2); err != nil {
 				t.Fatal(err)
 			}
-			id := h.create(s)
-			if job := h.end(id); job.GetObjective() != want.Objective {
+			id := h.Create(s)
+			if job := h.End(id); job.GetObjective() != want.Objective {
 				t.Fatalf("the job is %v, its objective should be %v", job, want.Objective)
 			}
-			if got := h.labels(id); !slices.Equal(got, wire.LabelsProto(want.Labels)) {
+			if got := h.Labels(id); !slices.Equal(got, wire.LabelsProto(want.Labels)) {
 				t.Error("the labels differ from those of a local run")
 			}
-			response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+			response, err := h.Jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 }
 
 func TestStorageThatDoesNotApply(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
+	h := coordinatortest.Start(t, coordinatortest.Config())
 	graph, err := dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 1},
 		{Source: 1, Target: 2, Weight: 1}})
 	if err != nil {
@@ -167,19 +167,19 @@ func TestStorageThatDoesNotApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, data := range []dataset.Dataset{graph, given} {
-		d, err := wire.SendDataset(t.Context(), h.datasets, "", data, wire.UploadStart{})
+		d, err := wire.SendDataset(t.Context(), h.Datasets, "", data, wire.UploadStart{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := spec(d.GetDatasetId())
+		s := coordinatortest.Spec(d.GetDatasetId())
 		s.Storage = none
-		_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
-		wantError(t, err, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY")
-		_, err = h.plan(s)
-		wantError(t, err, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY")
+		_, err = h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+		coordinatortest.WantError(t, err, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY")
+		_, err = plan(h, s)
+		coordinatortest.WantError(t, err, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY")
 		for _, storage := range []cleavev1.StorageMode{whatFits, float32} {
 			s.Storage = storage
-			if _, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s}); err != nil {
+			if _, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s}); err != nil {
 				t.Errorf("storage %v on a %v: %v", storage, data.Kind(), err)
 			}
 		}
@@ -189,11 +189,11 @@ func TestStorageThatDoesNotApply(t *testing.T) {
 // A job of auto counts the rows in both units, the search for neighbors, and the graph and eigenvectors in the
 // coordinator. It is refused if a part does not fit, before anything is done.
 func TestPlansOfAuto(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	s, _ := h.noiseJob(whatFits)
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	s, _ := noiseJob(h, whatFits)
 	s.PaperSettings = false
 	s.Algorithm = &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
-	ready, err := h.c.problems.Make(t.Context(), s, runner.Accepted)
+	ready, err := h.Coordinator.Problems().Make(t.Context(), s, runner.Accepted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,30 +204,31 @@ func TestPlansOfAuto(t *testing.T) {
 	s.Supervision = &cleavev1.Supervision{
 		Constraints: wire.InlineTable(
 			tabletest.Constraints([]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}))}
-	if ready, err = h.c.problems.Make(t.Context(), s, runner.Accepted); err != nil {
+	if ready, err = h.Coordinator.Problems().Make(t.Context(), s, runner.Accepted); err != nil {
 		t.Fatal(err)
 	}
 	parts := ready.Parts()
 	if len(parts) != 4 || parts[0].Scaled == parts[2].Scaled || parts[1].Scaled == parts[3].Scaled {
 		t.Errorf("with constraints: %+v", parts)
 	}
-	stop := h.startWorkerWith("large", 1<<30)
-	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {
+	stop := h.StartWorkerWith("large", 1<<30)
+	if err := h.Coordinator.AwaitWorkers(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := h.plan(s)
-	if err != nil || plan.GetCoordinatorBytes() == 0 ||
-		!strings.Contains(plan.GetExplanation(), "for the search for neighbors and") {
-		t.Errorf("%v, %v", plan, err)
+	planned, err := plan(h, s)
+	if err != nil || planned.GetCoordinatorBytes() == 0 ||
+		!strings.Contains(planned.GetExplanation(), "for the search for neighbors and") {
+		t.Errorf("%v, %v", planned, err)
 	}
 	stop()
-	for changed := h.c.fleet.Changed(); len(h.c.fleet.Workers()) > 0; changed = h.c.fleet.Changed() {
-		within(t, changed, "the end of the session")
+	workers := h.Coordinator.Fleet()
+	for changed := workers.Changed(); len(workers.Workers()) > 0; changed = workers.Changed() {
+		coordinatortest.Within(t, changed, "the end of the session")
 	}
-	defer h.startWorkerWith("small", uint64(parts[1].MinFreeBytes(1)-1))()
-	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {
+	defer h.StartWorkerWith("small", uint64(parts[1].MinFreeBytes(1)-1))()
+	if err := h.Coordinator.AwaitWorkers(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.plan(s)
-	wantError(t, err, codes.ResourceExhausted, planning.DoesNotFit)
+	_, err = plan(h, s)
+	coordinatortest.WantError(t, err, codes.ResourceExhausted, planning.DoesNotFit)
 }

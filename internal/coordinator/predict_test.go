@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/coordinator/jobs"
+	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
@@ -27,10 +27,11 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
-func (h *harness) predict(job, data string) ([]uint32, error) {
-	stream, err := h.jobs.PredictJob(h.t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
+func predict(h *coordinatortest.Harness, job, data string) ([]uint32, error) {
+	stream, err := h.Jobs.PredictJob(h.T.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (h *harness) predict(job, data string) ([]uint32, error) {
 			return nil, err
 		}
 		if int(portion.GetFirstIndex()) != len(labels) {
-			h.t.Fatalf("a portion begins at %d after %d labels", portion.GetFirstIndex(), len(labels))
+			h.T.Fatalf("a portion begins at %d after %d labels", portion.GetFirstIndex(), len(labels))
 		}
 		labels = append(labels, portion.GetLabels()...)
 	}
@@ -53,26 +54,17 @@ func (h *harness) predict(job, data string) ([]uint32, error) {
 // unsent drops the answer of a prediction.
 func unsent(*cleavev1.PredictJobResponse) error { return nil }
 
-func (h *harness) send(name string, data dataset.Dataset) string {
-	h.t.Helper()
-	stored, err := wire.SendDataset(h.t.Context(), h.datasets, name, data, wire.UploadStart{})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return stored.GetDatasetId()
-}
-
 // The points that a job was made of, taken for new ones, get their labels again: by centroids and by
 // kernel values that two workers compute. The data set of old and new points together leaves no trace.
 func TestPredictionOfAJobsOwnPoints(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	defer h.startWorker("a")()
-	defer h.startWorker("b")()
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	defer h.StartWorker("a")()
+	defer h.StartWorker("b")()
 	points, _, err := synth.Gaussians(90, 3, 3, 0.3, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := h.send("points", points)
+	id := h.Send("points", points)
 	for name, s := range map[string]*cleavev1.JobSpec{
 		"kernel": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3},
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
@@ -90,82 +82,82 @@ func TestPredictionOfAJobsOwnPoints(t *testing.T) {
 			Scale:     cleavev1.Scale_SCALE_ZSCORE,
 			Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
 	} {
-		job := h.create(s)
-		if ended := h.end(job); ended.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
+		job := h.Create(s)
+		if ended := h.End(job); ended.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
 			t.Fatalf("%s: %v", name, ended)
 		}
-		got, err := h.predict(job, id)
-		if err != nil || !slices.Equal(got, h.labels(job)) {
-			t.Errorf("%s: %v, %v; want %v", name, got, err, h.labels(job))
+		got, err := predict(h, job, id)
+		if err != nil || !slices.Equal(got, h.Labels(job)) {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, h.Labels(job))
 		}
-		_, err = h.predict(job, "0000")
-		wantError(t, err, codes.NotFound, "DATASET_NOT_FOUND")
+		_, err = predict(h, job, "0000")
+		coordinatortest.WantError(t, err, codes.NotFound, "DATASET_NOT_FOUND")
 		narrow, _, err := synth.Gaussians(10, 2, 2, 0.3, rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = h.predict(job, h.send("narrow", narrow))
-		wantError(t, err, codes.InvalidArgument, "SIZE_MISMATCH")
+		_, err = predict(h, job, h.Send("narrow", narrow))
+		coordinatortest.WantError(t, err, codes.InvalidArgument, "SIZE_MISMATCH")
 	}
-	list, err := h.datasets.ListDatasets(t.Context(), &cleavev1.ListDatasetsRequest{})
+	list, err := h.Datasets.ListDatasets(t.Context(), &cleavev1.ListDatasetsRequest{})
 	if err != nil || len(list.GetDatasets()) != 2 {
 		t.Errorf("data sets %v, %v", list, err)
 	}
-	cut := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id},
+	cut := h.Create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id},
 		Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_KernelKmeans{
 			KernelKmeans: &cleavev1.KernelKmeans{Objective: cleavev1.Objective_OBJECTIVE_RATIO_CUT}}})
-	h.end(cut)
-	_, err = h.predict(cut, id)
-	wantError(t, err, codes.FailedPrecondition, "CANNOT_PREDICT")
+	h.End(cut)
+	_, err = predict(h, cut, id)
+	coordinatortest.WantError(t, err, codes.FailedPrecondition, "CANNOT_PREDICT")
 }
 
 // newNeighborsHarness returns a harness with a job of auto without centroids and data for it, whose points are 2, 8 and
 // 100.
-func newNeighborsHarness(t *testing.T, cfg Config) (h *harness, job, fresh string) {
+func newNeighborsHarness(t *testing.T, cfg coordinator.Config) (h *coordinatortest.Harness, job, fresh string) {
 	t.Helper()
 	way := clustering.Method{Space: clustering.SpaceNeighbors, ConstraintUse: clustering.UseHard}
-	h = newHarness(t, cfg, scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
-		r := result(0, clustering.StopConverged)
+	h = coordinatortest.StartScripted(t, cfg, func(context.Context, clustering.Observer) (*clustering.Result, error) {
+		r := coordinatortest.Result(0, clustering.StopConverged)
 		r.Auto.Choice = &clustering.Choice{Chosen: way}
 		return r, nil
-	}))
-	s := spec(h.upload()) // 0, 10, 1, 11 have the labels 0, 1, 0, 1
+	})
+	s := coordinatortest.Spec(h.Upload()) // 0, 10, 1, 11 have the labels 0, 1, 0, 1
 	s.Algorithm = &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
-	job = h.create(s)
-	h.end(job)
+	job = h.Create(s)
+	h.End(job)
 	points, err := dataset.NewPoints(3, 1, []float64{2, 8, 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h, job, h.send("fresh", points)
+	return h, job, h.Send("fresh", points)
 }
 
 // A job of auto without centroids assigns new points by the labels of its own points that are nearest.
 func TestPredictionByNeighbors(t *testing.T) {
-	h, job, fresh := newNeighborsHarness(t, testConfig())
-	if got, err := h.predict(job, fresh); err != nil || !slices.Equal(got, []uint32{0, 1, 1}) {
+	h, job, fresh := newNeighborsHarness(t, coordinatortest.Config())
+	if got, err := predict(h, job, fresh); err != nil || !slices.Equal(got, []uint32{0, 1, 1}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
 
 // A prediction does not wait behind a job that waits for the memory of the prediction.
 func TestPredictionWhileAJobWaitsForItsMemory(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.MemoryBytes, cfg.CacheBytes = 1<<20, 0
 	cfg.Limits.SlowReader = 100 * time.Millisecond
 	h, job, fresh := newNeighborsHarness(t, cfg)
 	waited := make(chan *queue.Reservation, 1)
-	borrow := h.c.results.Borrow
-	h.c.results.Borrow = func(ctx context.Context, need results.Memory) (func(), error) {
+	borrow := h.Coordinator.Results().Borrow
+	h.Coordinator.Results().Borrow = func(ctx context.Context, need results.Memory) (func(), error) {
 		release, err := borrow(ctx, need)
 		go func() {
-			all, _ := h.c.memory.jobs.Reserve(t.Context(), cfg.MemoryBytes, time.Minute)
+			all, _ := h.Coordinator.JobMemory().Reserve(t.Context(), cfg.MemoryBytes, time.Minute)
 			waited <- all
 		}()
-		await(t, "a job that waits for the memory of the prediction", h.c.memory.jobs.Contended)
+		coordinatortest.Await(t, "a job that waits for the memory of the prediction", h.Coordinator.JobMemory().Contended)
 		return release, err
 	}
-	if err := h.c.results.Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh},
+	if err := h.Coordinator.Results().Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh},
 		unsent); err != nil {
 		t.Error(err)
 	}
@@ -177,23 +169,23 @@ func TestPredictionWhileAJobWaitsForItsMemory(t *testing.T) {
 // A prediction that needs workers does not wait for them: it would keep other predictions from their turn, and say
 // nothing.
 func TestPredictionWithoutWorkers(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.LostAfter, cfg.ReconnectWithin = time.Hour, time.Hour
-	h := newHarness(t, cfg, scripted(steps(1)))
-	data := h.upload()
-	job := h.create(spec(data))
-	h.end(job)
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	data := h.Upload()
+	job := h.Create(coordinatortest.Spec(data))
+	h.End(job)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	predict := func() error {
-		return h.c.results.Predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
+		return h.Coordinator.Results().Predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
 	}
 	if err := predict(); !fault.Is(err, "NO_WORKERS") {
 		t.Errorf("got %v", err)
 	}
 	attaching, leave := context.WithCancel(ctx)
 	defer leave()
-	worker, err := workerv1.NewWorkerServiceClient(h.conn).Attach(attaching)
+	worker, err := workerv1.NewWorkerServiceClient(h.Conn).Attach(attaching)
 	if err == nil {
 		hello := &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass,
 			Name: "ann", Threads: 1}
@@ -206,9 +198,9 @@ func TestPredictionWithoutWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	leave()
-	for changed := h.c.fleet.Changed(); h.c.fleet.Workers()[0].State == fleet.WorkerReady; changed =
-		h.c.fleet.Changed() {
-		within(t, changed, "the silence of the worker")
+	workers := h.Coordinator.Fleet()
+	for changed := workers.Changed(); workers.Workers()[0].State == fleet.WorkerReady; changed = workers.Changed() {
+		coordinatortest.Within(t, changed, "the silence of the worker")
 	}
 	if err := predict(); !fault.Is(err, "NO_WORKERS") {
 		t.Errorf("with a worker that is silent: %v", err)
@@ -217,16 +209,16 @@ func TestPredictionWithoutWorkers(t *testing.T) {
 
 // A prediction waits for a moment for memory that other jobs hold on the workers, and not until they have ended.
 func TestPredictionWithoutRoom(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	data := h.upload()
-	job := h.create(spec(data))
-	h.end(job)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	data := h.Upload()
+	job := h.Create(coordinatortest.Spec(data))
+	h.End(job)
 	points, _, err := synth.Gaussians(500, 1, 2, 0.3, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := h.send("points", points)
-	in, err := h.c.problems.Open(t.Context(), spec(id))
+	id := h.Send("points", points)
+	in, err := h.Coordinator.Problems().Open(t.Context(), coordinatortest.Spec(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,30 +233,30 @@ func TestPredictionWithoutRoom(t *testing.T) {
 	hog := func() (*fleet.Executor, error) {
 		need := planning.Workload{Matrix: &planning.Matrix{Spec: matrix.Matrix}, K: 2,
 			DatasetBytes: dataset.EncodedSize(points), Storage: planning.Float32}
-		return h.c.fleet.NewExecutor(t.Context(), fleet.Task{JobID: "hog", DatasetID: id, Need: need})
+		return h.Coordinator.Fleet().NewExecutor(t.Context(), fleet.Task{JobID: "hog", DatasetID: id, Need: need})
 	}
-	stop := h.startWorker("large")
+	stop := h.StartWorker("large")
 	x, err := hog()
 	if err != nil {
 		t.Fatal(err)
 	}
-	needs := h.c.fleet.Workers()[0].ReservedBytes
+	needs := h.Coordinator.Fleet().Workers()[0].ReservedBytes
 	x.Release()
 	stop()
-	defer h.startWorkerWith("small", uint64(needs))()
+	defer h.StartWorkerWith("small", uint64(needs))()
 	if x, err = hog(); err != nil {
 		t.Fatal(err)
 	}
 	predict := func() error {
-		return h.c.results.Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
+		return h.Coordinator.Results().Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
 	}
-	maxWait := h.c.results.PredictionWait
-	h.c.results.PredictionWait = time.Millisecond
+	maxWait := h.Coordinator.Results().PredictionWait
+	h.Coordinator.Results().PredictionWait = time.Millisecond
 	if err := predict(); !fault.Is(err, "NO_ROOM") || !strings.Contains(err.Error(), "other jobs hold the rest") {
 		t.Errorf("while another job holds the memory: %v", err)
 	}
 	x.Release()
-	h.c.results.PredictionWait = maxWait
+	h.Coordinator.Results().PredictionWait = maxWait
 	if err := predict(); err != nil {
 		t.Errorf("with room again: %v", err)
 	}
@@ -273,36 +265,36 @@ func TestPredictionWithoutRoom(t *testing.T) {
 // Predictions take turns, so that many calls do not hold many models at a time, and a caller who gives up does not
 // wait.
 func TestPredictionsTakeTurns(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	job := h.create(spec(h.upload()))
-	h.end(job)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	job := h.Create(coordinatortest.Spec(h.Upload()))
+	h.End(job)
 	request := &cleavev1.PredictJobRequest{JobId: job, DatasetId: "none"}
 	for range results.MaxPredictions {
-		h.c.results.Predictions <- struct{}{}
+		h.Coordinator.Results().Predictions <- struct{}{}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := h.c.results.Predict(ctx, request, unsent); !errors.Is(err, context.Canceled) {
+	if err := h.Coordinator.Results().Predict(ctx, request, unsent); !errors.Is(err, context.Canceled) {
 		t.Errorf("while all turns are taken: %v", err)
 	}
-	maxWait := h.c.results.SlowReader
-	h.c.results.SlowReader = time.Millisecond
+	maxWait := h.Coordinator.Results().SlowReader
+	h.Coordinator.Results().SlowReader = time.Millisecond
 	for reason, request := range map[string]*cleavev1.PredictJobRequest{
 		"TOO_MANY_PREDICTIONS": request,
 		records.JobNotFound:    {JobId: "none", DatasetId: "none"}, // wrong requests do not wait
 		"FIELD_REQUIRED":       {JobId: job},
 		"TWO_INPUTS":           {JobId: job, DatasetId: "none", TableId: "none"},
 	} {
-		if err := h.c.results.Predict(t.Context(), request, unsent); !fault.Is(err, reason) {
+		if err := h.Coordinator.Results().Predict(t.Context(), request, unsent); !fault.Is(err, reason) {
 			t.Errorf("while all turns are taken for long: %v, want %s", err, reason)
 		}
 	}
-	h.c.results.SlowReader = maxWait
-	<-h.c.results.Predictions
-	if err := h.c.results.Predict(t.Context(), request, unsent); !fault.Is(err, "DATASET_NOT_FOUND") {
+	h.Coordinator.Results().SlowReader = maxWait
+	<-h.Coordinator.Results().Predictions
+	if err := h.Coordinator.Results().Predict(t.Context(), request, unsent); !fault.Is(err, "DATASET_NOT_FOUND") {
 		t.Errorf("with a free turn: %v", err)
 	}
-	if len(h.c.results.Predictions) != results.MaxPredictions-1 {
-		t.Errorf("%d turns are taken", len(h.c.results.Predictions))
+	if len(h.Coordinator.Results().Predictions) != results.MaxPredictions-1 {
+		t.Errorf("%d turns are taken", len(h.Coordinator.Results().Predictions))
 	}
 }

@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"fmt"
@@ -9,17 +9,17 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // groups are points in three groups, row i in group i mod 3.
 func groups(t *testing.T, n int) *dataset.Points {
 	t.Helper()
-	points := noise(t, n, 3)
+	points := coordinatortest.Noise(t, n, 3)
 	for i := range n {
 		points.Row(i)[0] += 12 * float64(i%3)
 		points.Row(i)[1] += 9 * float64(i%3/2)
@@ -49,14 +49,14 @@ func groupGraph(t *testing.T, n int) *dataset.Graph {
 // Jobs with a range of k have the answer of a run in one process, on 1 and 3 workers, in a long run on 2 too, and
 // labels for every k.
 func TestRangesOnWorkers(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
+	h := coordinatortest.Start(t, coordinatortest.Config())
 	points := groups(t, 90)
 	graph := groupGraph(t, 60)
 	var pairs []string
 	for i := range 57 {
 		pairs = append(pairs, fmt.Sprintf("must %d %d", i, i+3), fmt.Sprintf("cannot %d %d", i, i+1))
 	}
-	constrained := &cleavev1.Supervision{Constraints: constraintTable(pairs...)}
+	constrained := &cleavev1.Supervision{Constraints: coordinatortest.Constraints(pairs...)}
 	jobs := map[string]struct {
 		data dataset.Dataset
 		spec *cleavev1.JobSpec
@@ -90,11 +90,11 @@ func TestRangesOnWorkers(t *testing.T) {
 		if c.data == graph || c.spec.GetNeighborGraph() != nil {
 			c.spec.Restarts = 0 // which eigenvectors have none of
 		}
-		c.spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: h.send(name, c.data)}
+		c.spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: h.Send(name, c.data)}
 		want[name] = local(t, c.data, c.spec)
 	}
 	for workers := range 3 {
-		defer h.startWorker(fmt.Sprint("worker ", workers))()
+		defer h.StartWorker(fmt.Sprint("worker ", workers))()
 		if workers < 2 && !testscale.Long {
 			continue
 		}
@@ -106,16 +106,16 @@ func TestRangesOnWorkers(t *testing.T) {
 
 // checkRange runs a job and compares it with its local answer, which proposes 3 unless the groups are too small to be
 // cut.
-func checkRange(t *testing.T, h *harness, name string, s *cleavev1.JobSpec, want *clustering.Result) {
+func checkRange(t *testing.T, h *coordinatortest.Harness, name string, s *cleavev1.JobSpec, want *clustering.Result) {
 	t.Helper()
 	if want.KSelection.Proposed != 3 && s.GetSpectral() == nil {
 		t.Errorf("%s: %d is proposed: %s", name, want.KSelection.Proposed, want.KSelection.Reason)
 	}
-	id := h.create(s)
-	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+	id := h.Create(s)
+	if job := h.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Fatalf("%s: %v", name, job)
 	}
-	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	response, err := h.Jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func checkRange(t *testing.T, h *harness, name string, s *cleavev1.JobSpec, want
 		t.Errorf("%s: the plan is %v", name, got.GetPlan())
 	}
 	if int(got.GetK()) != want.KSelection.Proposed || got.GetKSelection().GetReason() != want.KSelection.Reason ||
-		!slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
+		!slices.Equal(h.Labels(id), wire.LabelsProto(want.Labels)) {
 		t.Errorf("%s: %v", name, got.GetKSelection())
 	}
 	same := func(a, b *float64) bool {
@@ -136,19 +136,19 @@ func checkRange(t *testing.T, h *harness, name string, s *cleavev1.JobSpec, want
 			!same(s.Agreement, own.Agreement) || !same(s.Modularity, own.Modularity) {
 			t.Errorf("%s: k = %d has the scores %v, want %+v", name, s.GetK(), s, own)
 		}
-		labels, err := h.labelsOf(id, s.GetK())
+		labels, err := labelsOf(h, id, s.GetK())
 		if err != nil || !slices.Equal(labels, wire.LabelsProto(want.KSelection.Labels[at])) {
 			t.Errorf("%s: other labels for k = %d, %v", name, s.GetK(), err)
 		}
 	}
-	if _, err := h.labelsOf(id, 6); !fault.Is(wire.Fault(err), "NO_SUCH_K") {
+	if _, err := labelsOf(h, id, 6); !fault.Is(wire.Fault(err), "NO_SUCH_K") {
 		t.Errorf("%s: labels for k = 6: %v", name, err)
 	}
 }
 
 // labelsOf are the labels of a job for one k.
-func (h *harness) labelsOf(id string, k uint32) (labels []uint32, err error) {
-	stream, err := h.jobs.GetLabels(h.t.Context(), &cleavev1.GetLabelsRequest{JobId: id, K: k})
+func labelsOf(h *coordinatortest.Harness, id string, k uint32) (labels []uint32, err error) {
+	stream, err := h.Jobs.GetLabels(h.T.Context(), &cleavev1.GetLabelsRequest{JobId: id, K: k})
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +160,8 @@ func (h *harness) labelsOf(id string, k uint32) (labels []uint32, err error) {
 
 // Ranges that cannot be run are refused when the job is created.
 func TestRangesThatAreRefused(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	id := h.send("groups", groups(t, 30))
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	id := h.Send("groups", groups(t, 30))
 	for name, change := range map[string]func(s *cleavev1.JobSpec){
 		"from 1":    func(s *cleavev1.JobSpec) { s.GetKRange().Min = 1 },
 		"backwards": func(s *cleavev1.JobSpec) { s.GetKRange().Min = 6 },
@@ -169,13 +169,13 @@ func TestRangesThatAreRefused(t *testing.T) {
 		"beyond n":  func(s *cleavev1.JobSpec) { s.GetKRange().Max = 31 },
 		"too many":  func(s *cleavev1.JobSpec) { s.GetKRange().Max = 90 },
 		"seeds": func(s *cleavev1.JobSpec) {
-			s.Supervision = &cleavev1.Supervision{Seeds: seedTable([2]int32{0, 0}, [2]int32{1, 1}, [2]int32{2, 2})}
+			s.Supervision = &cleavev1.Supervision{Seeds: coordinatortest.Seeds([2]int32{0, 0}, [2]int32{1, 1}, [2]int32{2, 2})}
 		},
 	} {
 		s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id},
 			Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 5}}}
 		change(s)
-		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+		_, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 		if err = wire.Fault(err); !fault.Is(err, "BAD_K") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"math"
@@ -17,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
@@ -78,11 +79,11 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 
 // A job reserves the memory of its states where there is some: never so much that it would not fit.
 func TestJobsReserveMemoryForTheirStates(t *testing.T) {
-	cfg := durableConfig(t)
+	cfg := coordinatortest.DurableConfig(t)
 	cfg.Snapshots = runner.DefaultSnapshots()
-	h := newHarness(t, cfg, scripted(steps(1)))
-	s, _ := h.spectralJob()
-	ready, err := h.c.problems.Make(t.Context(), s, runner.Accepted)
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	s, _ := spectralJob(h)
+	ready, err := h.Coordinator.Problems().Make(t.Context(), s, runner.Accepted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,14 +95,15 @@ func TestJobsReserveMemoryForTheirStates(t *testing.T) {
 		{needed + planned, planned / 2, planned},
 		{needed, 0, planned},
 	} {
-		h.c.problems.MemoryBytes = test.memory
-		if reserved, limit := h.c.problems.SnapshotBytes(ready); reserved != test.reserved || limit != test.limit {
+		h.Coordinator.Problems().MemoryBytes = test.memory
+		if reserved, limit := h.Coordinator.Problems().SnapshotBytes(ready); reserved != test.reserved ||
+			limit != test.limit {
 			t.Errorf("of %d bytes %d are reserved for states, which may have %d; want %d and %d", test.memory, reserved,
 				limit, test.reserved, test.limit)
 		}
 	}
-	h.c.problems.Snapshots = false
-	if reserved, limit := h.c.problems.SnapshotBytes(ready); reserved != 0 || limit != 0 {
+	h.Coordinator.Problems().Snapshots = false
+	if reserved, limit := h.Coordinator.Problems().SnapshotBytes(ready); reserved != 0 || limit != 0 {
 		t.Errorf("%d and %d bytes for states that are not stored", reserved, limit)
 	}
 }

@@ -1,10 +1,9 @@
-package coordinator
+package coordinator_test
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,44 +12,13 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
-
-// plants is a table as people have it: three kinds of plants, with ids, a category and gaps.
-func plants(t testing.TB, rows int) *table.Table {
-	rng := rand.New(rand.NewPCG(5, 5))
-	id := table.Column{Name: "id", Type: table.Text}
-	height := table.Column{Name: "height", Type: table.Number, Empty: make([]bool, rows)}
-	petals := table.Column{Name: "petals", Type: table.Integer}
-	color := table.Column{Name: "color", Type: table.Text}
-	for row := range rows {
-		kind := row % 3
-		id.Texts = append(id.Texts, fmt.Sprintf("plant-%03d", (row*7919+13)%10007))
-		height.Numbers = append(height.Numbers, 10*float64(kind)+rng.NormFloat64())
-		height.Empty[row] = row%10 == 9
-		petals.Integers = append(petals.Integers, int64(3+2*kind+rng.IntN(2)))
-		color.Texts = append(color.Texts, []string{"red", "white", "blue"}[(kind+rng.IntN(4)/3)%3])
-	}
-	made, err := table.New([]table.Column{id, height, petals, color})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
-}
-
-func (h *harness) storeTable(t *table.Table) string {
-	h.t.Helper()
-	stored, err := wire.SendTable(h.t.Context(), h.tables(), "plants", t, wire.UploadStart{})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return stored.GetTableId()
-}
 
 // namedPairs is a table of constraints between ids.
 func namedPairs(t testing.TB, pairs ...[3]string) *cleavev1.TableInput {
@@ -71,12 +39,12 @@ func namedPairs(t testing.TB, pairs ...[3]string) *cleavev1.TableInput {
 // numbers, to the last bit, with constraints by ids, and says how points were made of rows. Labels have the rows and
 // ids of the table, also when the table is gone.
 func TestJobsOnTables(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	defer h.startWorker("a")()
-	defer h.startWorker("b")()
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	defer h.StartWorker("a")()
+	defer h.StartWorker("b")()
 	for _, missing := range []cleavev1.MissingPolicy{0, cleavev1.MissingPolicy_MISSING_POLICY_DROP} {
-		all := plants(t, 120)
-		spec := &cleavev1.TablePoints{TableId: h.storeTable(all), Missing: missing}
+		all := coordinatortest.Plants(t, 120)
+		spec := &cleavev1.TablePoints{TableId: h.StoreTable(all), Missing: missing}
 		fitted, said, err := recipe.Fit(t.Context(), all, wire.RecipeOptions(spec))
 		if err != nil {
 			t.Fatal(err)
@@ -103,21 +71,21 @@ func TestJobsOnTables(t *testing.T) {
 		s := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 4, Scale: cleavev1.Scale_SCALE_NONE,
 			Supervision: &cleavev1.Supervision{Constraints: wire.InlineTable(numbered)},
 			Algorithm:   &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}},
-			Data:        &cleavev1.JobSpec_DatasetId{DatasetId: h.send("points", scaled)}}
-		plain := h.create(s)
-		h.end(plain)
+			Data:        &cleavev1.JobSpec_DatasetId{DatasetId: h.Send("points", scaled)}}
+		plain := h.Create(s)
+		h.End(plain)
 		s.Data = &cleavev1.JobSpec_Table{Table: spec}
 		s.Scale = cleavev1.Scale_SCALE_ZSCORE
 		s.Supervision = &cleavev1.Supervision{Constraints: pairs}
-		job := h.create(s)
-		if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		job := h.Create(s)
+		if ended := h.End(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			t.Fatal(ended)
 		}
-		if !slices.Equal(h.labels(job), h.labels(plain)) {
+		if !slices.Equal(h.Labels(job), h.Labels(plain)) {
 			t.Error("the labels differ")
 		}
-		got := h.result(job)
-		want := h.result(plain)
+		got := result(h, job)
+		want := result(h, plain)
 		if got.GetObjective() != want.GetObjective() ||
 			got.GetConstraints().String() != want.GetConstraints().String() {
 			t.Errorf("got %v, want %v", got, want)
@@ -129,15 +97,15 @@ func TestJobsOnTables(t *testing.T) {
 		if len(said) == 0 || len(got.GetWarnings()) < len(said) || got.GetWarnings()[0].GetMessage() != said[0] {
 			t.Errorf("%q is not in %v", said, got.GetWarnings())
 		}
-		events, _ := h.watch(job, 0)
+		events, _ := h.Watch(job, 0)
 		if events[0].GetNotice().GetMessage() != said[0] {
 			t.Errorf("the first event is %v", events[0])
 		}
-		if _, err := h.tables().DeleteTable(t.Context(),
+		if _, err := h.Tables.DeleteTable(t.Context(),
 			&cleavev1.DeleteTableRequest{TableId: spec.GetTableId()}); err != nil {
 			t.Fatal(err)
 		}
-		h.checkRows(job, rows)
+		checkRows(h, job, rows)
 	}
 }
 
@@ -157,17 +125,17 @@ func (b *partBlobs) Open(ctx context.Context, name string, offset, length int64)
 
 // The rows of a result are read once for many downloads of labels.
 func TestRowsOfLabelsAreReadOnce(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	defer h.startWorker("a")()
-	all := plants(t, 60)
-	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
-		Data:      &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(all)}},
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	defer h.StartWorker("a")()
+	all := coordinatortest.Plants(t, 60)
+	job := h.Create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
+		Data:      &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.StoreTable(all)}},
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
-	h.end(job)
-	counted := &partBlobs{Blobs: h.c.blobs, part: "/tablerows"}
-	h.useBlobs(counted)
+	h.End(job)
+	counted := &partBlobs{Blobs: h.Blobs.Behavior(), part: "/tablerows"}
+	h.Blobs.Behave(counted)
 	for range 3 {
-		stream, err := h.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job, WithRows: true})
+		stream, err := h.Jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job, WithRows: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,21 +148,21 @@ func TestRowsOfLabelsAreReadOnce(t *testing.T) {
 	}
 }
 
-func (h *harness) result(job string) *cleavev1.Result {
-	h.t.Helper()
-	response, err := h.jobs.GetResult(h.t.Context(), &cleavev1.GetResultRequest{JobId: job})
+func result(h *coordinatortest.Harness, job string) *cleavev1.Result {
+	h.T.Helper()
+	response, err := h.Jobs.GetResult(h.T.Context(), &cleavev1.GetResultRequest{JobId: job})
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	return response.GetResult()
 }
 
 // checkRows compares the rows and ids of a job's labels.
-func (h *harness) checkRows(job string, want *recipe.Rows) {
-	h.t.Helper()
-	stream, err := h.jobs.GetLabels(h.t.Context(), &cleavev1.GetLabelsRequest{JobId: job, WithRows: true})
+func checkRows(h *coordinatortest.Harness, job string, want *recipe.Rows) {
+	h.T.Helper()
+	stream, err := h.Jobs.GetLabels(h.T.Context(), &cleavev1.GetLabelsRequest{JobId: job, WithRows: true})
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	var rows []int32
 	var ids []string
@@ -208,7 +176,7 @@ func (h *harness) checkRows(job string, want *recipe.Rows) {
 		return nil
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	wantIDs := want.IDs
 	if want.Kept != nil {
@@ -218,23 +186,23 @@ func (h *harness) checkRows(job string, want *recipe.Rows) {
 		}
 	}
 	if labels != want.Points() || !slices.Equal(rows, want.Kept) || !slices.Equal(ids, wantIDs) {
-		h.t.Errorf("%d labels of the rows %v with the ids %q", labels, rows, ids)
+		h.T.Errorf("%d labels of the rows %v with the ids %q", labels, rows, ids)
 	}
 }
 
 // New rows go through the recipe of the job, whatever finds their clusters.
 func TestNewRowsOfATable(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	defer h.startWorker("a")()
-	all := plants(t, 90)
-	id := h.storeTable(all)
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	defer h.StartWorker("a")()
+	all := coordinatortest.Plants(t, 90)
+	id := h.StoreTable(all)
 	shuffled := table.Table{Columns: slices.Clone(all.Columns)}
 	slices.Reverse(shuffled.Columns) // columns go by their names
 	other, err := table.New(shuffled.Columns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := h.storeTable(other)
+	again := h.StoreTable(other)
 	for name, s := range map[string]*cleavev1.JobSpec{
 		"centroids": {Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}},
 		"kernel": {Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}},
@@ -242,9 +210,9 @@ func TestNewRowsOfATable(t *testing.T) {
 	} {
 		s.Clusters = &cleavev1.JobSpec_K{K: 3}
 		s.Data = &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}
-		job := h.create(s)
-		h.end(job)
-		stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job, TableId: again})
+		job := h.Create(s)
+		h.End(job)
+		stream, err := h.Jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job, TableId: again})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,21 +222,21 @@ func TestNewRowsOfATable(t *testing.T) {
 			labels, ids = append(labels, part.GetLabels()...), append(ids, part.GetIds()...)
 			return nil
 		})
-		if err != nil || !slices.Equal(labels, h.labels(job)) || !slices.Equal(ids, all.Columns[0].Texts) {
+		if err != nil || !slices.Equal(labels, h.Labels(job)) || !slices.Equal(ids, all.Columns[0].Texts) {
 			t.Errorf("%s: %v, %q, %v", name, labels, ids, err)
 		}
 	}
-	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
+	job := h.Create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
 		Data:      &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}},
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
-	h.end(job)
+	h.End(job)
 	predict := func(columns ...table.Column) (*cleavev1.PredictJobResponse, error) {
 		fresh, err := table.New(columns)
 		if err != nil {
 			t.Fatal(err)
 		}
-		stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job,
-			TableId: h.storeTable(fresh)})
+		stream, err := h.Jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job,
+			TableId: h.StoreTable(fresh)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +245,7 @@ func TestNewRowsOfATable(t *testing.T) {
 	height := table.Column{Name: "height", Type: table.Integer, Integers: []int64{20}}
 	petals := table.Column{Name: "petals", Type: table.Integer, Integers: []int64{7}}
 	_, err = predict(height, petals)
-	wantError(t, err, codes.InvalidArgument, "UNKNOWN_COLUMN")
+	coordinatortest.WantError(t, err, codes.InvalidArgument, "UNKNOWN_COLUMN")
 	if !strings.Contains(err.Error(), `"color"`) {
 		t.Error(err)
 	}
@@ -286,24 +254,24 @@ func TestNewRowsOfATable(t *testing.T) {
 		!strings.Contains(answer.GetNotices()[0].GetMessage(), `"green"`) {
 		t.Errorf("a color that nobody knew: %v, %v", answer, err)
 	}
-	plain := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.upload()},
+	plain := h.Create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.Upload()},
 		Clusters: &cleavev1.JobSpec_K{K: 2}})
-	h.end(plain)
-	stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: plain, TableId: id})
+	h.End(plain)
+	stream, err := h.Jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: plain, TableId: id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = stream.Recv()
-	wantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_RECIPE")
+	coordinatortest.WantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_RECIPE")
 }
 
 func TestJobsOnTablesAreRefused(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.Limits.Rows = 100
-	h := newHarness(t, cfg, scripted(steps(1)))
-	all := plants(t, 60)
-	id := h.storeTable(all)
-	large := h.storeTable(plants(t, 101))
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	all := coordinatortest.Plants(t, 60)
+	id := h.StoreTable(all)
+	large := h.StoreTable(coordinatortest.Plants(t, 101))
 	seeds := func(ids ...string) *cleavev1.Supervision {
 		made, err := table.New([]table.Column{{Name: "index", Type: table.Text, Texts: ids},
 			{Name: "label", Type: table.Integer, Integers: make([]int64, len(ids))}})
@@ -350,16 +318,16 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 				Supervision: seeds(known)}, codes.InvalidArgument, "UNKNOWN_ID", "numbered from 0"},
 	} {
 		c.spec.Clusters = &cleavev1.JobSpec_K{K: 2}
-		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: c.spec})
-		wantError(t, err, c.code, c.reason)
+		_, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: c.spec})
+		coordinatortest.WantError(t, err, c.code, c.reason)
 		if err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	plan, err := h.jobs.PlanJob(t.Context(),
+	plan, err := h.Jobs.PlanJob(t.Context(),
 		&cleavev1.PlanJobRequest{Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2},
 			Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colors"}}}}})
-	wantError(t, err, codes.InvalidArgument, "UNKNOWN_COLUMN")
+	coordinatortest.WantError(t, err, codes.InvalidArgument, "UNKNOWN_COLUMN")
 	if plan != nil {
 		t.Error(plan)
 	}
@@ -367,20 +335,20 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 
 // The table of a job that has not ended cannot be deleted.
 func TestTablesOfPointsInUse(t *testing.T) {
-	g := newBarrier()
-	h := newHarness(t, testConfig(), scripted(g.run))
-	id := h.storeTable(plants(t, 12))
-	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2},
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), g.Run)
+	id := h.StoreTable(coordinatortest.Plants(t, 12))
+	job := h.Create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2},
 		Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}})
-	<-g.entered
-	_, err := h.tables().DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: id})
-	wantError(t, err, codes.FailedPrecondition, "TABLE_IN_USE")
-	close(g.open)
-	h.end(job)
-	if _, err := h.tables().DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: id}); err != nil {
+	<-g.Entered
+	_, err := h.Tables.DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: id})
+	coordinatortest.WantError(t, err, codes.FailedPrecondition, "TABLE_IN_USE")
+	close(g.Open)
+	h.End(job)
+	if _, err := h.Tables.DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: id}); err != nil {
 		t.Error(err)
 	}
-	if h.c.datasets.Temporaries() != 0 {
+	if h.Coordinator.Datasets().Temporaries() != 0 {
 		t.Error("points of a job that has ended are kept")
 	}
 }

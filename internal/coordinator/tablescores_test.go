@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"slices"
@@ -6,17 +6,17 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // A job on a table with a range of k keeps the scores of its points beside the rows that they are, has ids with the
 // labels for every k, and gives new rows their distances with their ids.
 func TestRangeAndScoresOfTables(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	defer h.startWorker("a")()
-	all := plants(t, 120)
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	defer h.StartWorker("a")()
+	all := coordinatortest.Plants(t, 120)
 	fitted, _, err := recipe.Fit(t.Context(), all, recipe.Options{Missing: recipe.Drop, Ignore: []string{"color"}})
 	if err != nil {
 		t.Fatal(err)
@@ -27,24 +27,24 @@ func TestRangeAndScoresOfTables(t *testing.T) {
 	}
 	s := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 4}}, Seed: 4,
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}},
-		Data:      &cleavev1.JobSpec_DatasetId{DatasetId: h.send("points", made.Points)}}
-	plain := h.create(s)
-	h.end(plain)
-	s.Data = &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(all),
+		Data:      &cleavev1.JobSpec_DatasetId{DatasetId: h.Send("points", made.Points)}}
+	plain := h.Create(s)
+	h.End(plain)
+	s.Data = &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.StoreTable(all),
 		Missing: cleavev1.MissingPolicy_MISSING_POLICY_DROP, Ignore: []string{"color"}}}
-	job := h.create(s)
-	if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+	job := h.Create(s)
+	if ended := h.End(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Fatal(ended)
 	}
-	h.checkRows(job, made.Rows())
-	got := h.rowScores(job)
-	want := h.rowScores(plain)
+	checkRows(h, job, made.Rows())
+	got := rowScores(h, job)
+	want := rowScores(h, plain)
 	if !slices.Equal(got.Distance, want.Distance) || !slices.Equal(got.Margin, want.Margin) ||
 		!slices.Equal(got.Confidence, want.Confidence) {
 		t.Error("the scores differ")
 	}
 	var ids []string
-	stream, err := h.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job, K: 4, WithRows: true})
+	stream, err := h.Jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job, K: 4, WithRows: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestRangeAndScoresOfTables(t *testing.T) {
 	}); err != nil || len(clusters) != 4 || len(ids) != made.Points.N || ids[9] != made.IDs[made.Kept[9]] {
 		t.Errorf("%d clusters, %d ids, %v", len(clusters), len(ids), err)
 	}
-	fresh, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job,
+	fresh, err := h.Jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job,
 		TableId: s.GetTable().GetTableId()})
 	if err != nil {
 		t.Fatal(err)
@@ -71,15 +71,15 @@ func TestRangeAndScoresOfTables(t *testing.T) {
 	}
 }
 
-func (h *harness) rowScores(job string) *clustering.RowScores {
-	h.t.Helper()
-	stream, err := h.jobs.GetRowScores(h.t.Context(), &cleavev1.GetRowScoresRequest{JobId: job})
+func rowScores(h *coordinatortest.Harness, job string) *clustering.RowScores {
+	h.T.Helper()
+	stream, err := h.Jobs.GetRowScores(h.T.Context(), &cleavev1.GetRowScoresRequest{JobId: job})
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	scores, err := wire.ReceiveRowScores(stream.Recv)
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	return scores
 }

@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"math"
@@ -9,16 +9,16 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // vectorSpecs are a job of every algorithm of the k-means family.
 func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
-	seeds := seedTable([2]int32{1, 0}, [2]int32{20, 1}, [2]int32{30, 2}, [2]int32{41, 3}, [2]int32{77, 3})
-	constraints := constraintTable("must 0 7", "must 3 9", "cannot 7 9", "cannot 100 200")
+	seeds := coordinatortest.Seeds([2]int32{1, 0}, [2]int32{20, 1}, [2]int32{30, 2}, [2]int32{41, 3}, [2]int32{77, 3})
+	constraints := coordinatortest.Constraints("must 0 7", "must 3 9", "cannot 7 9", "cannot 100 200")
 	specs := map[string]*cleavev1.JobSpec{
 		"kmeans": {Restarts: 3, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}},
 		"spherical": {
@@ -49,35 +49,35 @@ func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
 
 // Jobs of the k-means family on real workers end with the labels, objective and model of a local run.
 func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
-	points := noise(t, 300, 3)
-	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points, wire.UploadStart{})
+	h := coordinatortest.Start(t, coordinatortest.Config())
+	points := coordinatortest.Noise(t, 300, 3)
+	d, err := wire.SendDataset(t.Context(), h.Datasets, "noise", points, wire.UploadStart{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ann", "bob"} {
-		defer h.startWorker(name)()
+		defer h.StartWorker(name)()
 	}
-	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
+	if err := h.Coordinator.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
 	for name, s := range vectorSpecs(d.GetDatasetId()) {
 		want := local(t, points, s)
-		id := h.create(s)
-		job := h.end(id)
+		id := h.Create(s)
+		job := h.End(id)
 		if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
 			math.Float64bits(job.GetObjective()) != math.Float64bits(want.Objective) ||
 			job.GetObjectiveName() != want.ObjectiveName {
 			t.Fatalf("%s: the job is %v, its objective should be %v", name, job, want.Objective)
 		}
-		if !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
+		if !slices.Equal(h.Labels(id), wire.LabelsProto(want.Labels)) {
 			t.Errorf("%s: the labels differ from those of a local run", name)
 		}
-		if got, err := h.model(id); err != nil || !slices.Equal(got.Centroids, want.Model.Centroids) ||
+		if got, err := modelOf(h, id); err != nil || !slices.Equal(got.Centroids, want.Model.Centroids) ||
 			!reflect.DeepEqual(got.Metric.Values(), want.Model.Metric.Values()) {
 			t.Errorf("%s: the model is %v, want %v: %v", name, got, want.Model, err)
 		}
-		response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+		response, err := h.Jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,37 +94,37 @@ func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
 }
 
 func TestPlanJobOfVectors(t *testing.T) {
-	h := newHarness(t, testConfig(), jobs.RealEngine())
+	h := coordinatortest.Start(t, coordinatortest.Config())
 	points, err := dataset.NewSparsePoints(40, 7, oneEntryPerRow(40), make([]int32, 40),
 		slices.Repeat([]float64{2}, 40))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := wire.SendDataset(t.Context(), h.datasets, "sparse", points, wire.UploadStart{})
+	d, err := wire.SendDataset(t.Context(), h.Datasets, "sparse", points, wire.UploadStart{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := vectorSpecs(d.GetDatasetId())["kmeans"]
-	ready, err := h.c.problems.Make(t.Context(), s, runner.Accepted)
+	ready, err := h.Coordinator.Problems().Make(t.Context(), s, runner.Accepted)
 	if err != nil {
 		t.Fatal(err)
 	}
 	alone := ready.Need
 	alone.Lanes = 1
-	stopSmall := h.startWorkerWith("ann", memoryFor(alone, 1))
-	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {
+	stopSmall := h.StartWorkerWith("ann", memoryFor(alone, 1))
+	if err := h.Coordinator.AwaitWorkers(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.plan(s)
-	wantError(t, err, codes.ResourceExhausted, "PLAN_DOES_NOT_FIT")
-	if job := h.end(h.create(s)); job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" {
+	_, err = plan(h, s)
+	coordinatortest.WantError(t, err, codes.ResourceExhausted, "PLAN_DOES_NOT_FIT")
+	if job := h.End(h.Create(s)); job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" {
 		t.Errorf("the job is %v", job)
 	}
-	defer h.startWorkerWith("bob", memoryFor(alone, 3))()
-	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
+	defer h.StartWorkerWith("bob", memoryFor(alone, 3))()
+	if err := h.Coordinator.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	p, err := h.plan(s)
+	p, err := plan(h, s)
 	if err != nil || p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_SPARSE_VECTORS || p.GetStoredTiles() != 3 ||
 		p.GetPasses() < 3 || p.GetPredictedTime().AsDuration() <= 0 || p.GetExplanation() == "" {
 		t.Errorf("planned is %v, %v", p, err)
@@ -137,9 +137,10 @@ func TestPlanJobOfVectors(t *testing.T) {
 	stopSmall()
 	// A seed that is not in the data is refused before anything runs.
 	s = vectorSpecs(d.GetDatasetId())["seeded-kmeans"]
-	s.Supervision.Seeds = seedTable([2]int32{40, 0}, [2]int32{20, 1}, [2]int32{30, 2}, [2]int32{41, 3}, [2]int32{77, 3})
-	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
-	if err == nil || reason(err) == "" {
+	s.Supervision.Seeds = coordinatortest.Seeds(
+		[2]int32{40, 0}, [2]int32{20, 1}, [2]int32{30, 2}, [2]int32{41, 3}, [2]int32{77, 3})
+	_, err = h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+	if err == nil || coordinatortest.Reason(err) == "" {
 		t.Errorf("a seed beyond the last row: %v", err)
 	}
 }

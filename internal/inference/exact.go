@@ -68,15 +68,15 @@ func (s *search) row(i int32) []float64 { return s.cost[int(i)*s.g.k : (int(i)+1
 // weight to those before it, so that the constraints affect the bound early.
 func searchOrder(g *graph) []int32 {
 	n := g.size()
-	// bound is the weight of a point's edges to points in the order, plus 1e-6 of all its weights, which decides which
+	// tied is the weight of a point's edges to points in the order, plus 1e-6 of all its weights, which decides which
 	// point is first.
-	bound := make([]float64, n)
+	tied := make([]float64, n)
 	var open pointQueue
 	for i := range n {
 		for _, w := range g.weight[g.start[i]:g.start[i+1]] {
-			bound[i] += float64(1e-6 * math.Abs(w))
+			tied[i] += float64(1e-6 * math.Abs(w))
 		}
-		open.add(-bound[i], int32(i))
+		open.add(-tied[i], int32(i))
 	}
 	order := make([]int32, 0, n)
 	taken := make([]bool, n)
@@ -89,8 +89,8 @@ func searchOrder(g *graph) []int32 {
 		order = append(order, i)
 		for e := g.start[i]; e < g.start[i+1]; e++ {
 			j := g.to[e]
-			bound[j] += math.Abs(g.weight[e])
-			open.add(-bound[j], j)
+			tied[j] += math.Abs(g.weight[e])
+			open.add(-tied[j], j)
 		}
 	}
 	return order

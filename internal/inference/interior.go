@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// interior is a primal-dual interior-point method (Mehrotra 1992) for the relaxation. A term's positive part is z with
-// z - s = part(y) and z, s >= 0, and its multiplier is between 0 and the term's weight. With v = weight - multiplier,
-// the optimum has
+// interior is a primal-dual interior-point method (Mehrotra 1992) for the relaxation. A term's part of the shares is
+// its excess minus its deficit, neither of which is negative, and its multiplier is between 0 and the term's weight.
+// The room is the weight minus the multiplier. The optimum has
 //
-//	y reduced = 0,   z v = 0,   s multiplier = 0,
+//	share reduced = 0,   excess room = 0,   deficit multiplier = 0,
 //
 // and the method follows the path on which these products are equal and fall to 0. Each Newton step eliminates all
 // unknowns but the shares. Their matrix is sparse: a diagonal plus a rank-one matrix per term. The largest share of
@@ -20,14 +20,15 @@ type interior struct {
 	factor *blockCholesky
 	places []blockPlace // where the blocks of x.edges are
 
-	y, slack            []float64 // shares, and the slacks that their reduced costs tend to
-	z, s, multiplier, v []float64 // per term
-	reduced             []float64 // cost + A' multiplier
-	curvature           []float64 // per term: 1 / (z/v + s/multiplier)
-	pull                []float64 // per term, scratch of newtonDirection
-	dependent           []int32   // per point: the variable with the largest share
-	rhs                 []float64
-	offset              []int32 // per point: where its values begin in rhs
+	share, slack     []float64 // per variable: its share, and the slack that its reduced cost tends to
+	excess, deficit  []float64 // per term: how far its part is above 0, and below
+	multiplier, room []float64 // per term: its multiplier, and how far that is below the term's weight
+	reduced          []float64 // cost + A' multiplier
+	curvature        []float64 // per term: 1 / (excess/room + deficit/multiplier)
+	pull             []float64 // per term, scratch of newtonDirection
+	dependent        []int32   // per point: the variable with the largest share
+	rightSide        []float64 // of the equations for the shares that are not dependent
+	offset           []int32   // per point: where its values begin in rightSide
 }
 
 // blockPlace is where the block of an edge is in the factor: entry (a, b) is at a*stride+b, or at b*stride+a if
@@ -50,7 +51,7 @@ const (
 
 // solution is the optimum of a relaxation, in units of its scale.
 type solution struct {
-	y            []float64
+	share        []float64
 	value, bound float64 // upper and lower bounds of the optimum
 	steps        int
 }
@@ -58,13 +59,22 @@ type solution struct {
 // newInterior returns the start of the path: strictly positive variables whose products are at least startProduct.
 func newInterior(x *relaxation, e *elimination, width []int32) *interior {
 	variables, terms := len(x.cost), len(x.terms)
-	p := &interior{x: x, factor: newBlockCholesky(e, width),
-		y: make([]float64, variables), slack: make([]float64, variables),
-		z: make([]float64, terms), s: make([]float64, terms), multiplier: make([]float64, terms),
-		v:       make([]float64, terms),
-		reduced: make([]float64, variables), curvature: make([]float64, terms), pull: make([]float64, terms),
-		dependent: make([]int32, x.points()), rhs: make([]float64, variables-x.points()),
-		offset: make([]int32, x.points())}
+	p := &interior{
+		x:          x,
+		factor:     newBlockCholesky(e, width),
+		share:      make([]float64, variables),
+		slack:      make([]float64, variables),
+		excess:     make([]float64, terms),
+		deficit:    make([]float64, terms),
+		multiplier: make([]float64, terms),
+		room:       make([]float64, terms),
+		reduced:    make([]float64, variables),
+		curvature:  make([]float64, terms),
+		pull:       make([]float64, terms),
+		dependent:  make([]int32, x.points()),
+		rightSide:  make([]float64, variables-x.points()),
+		offset:     make([]int32, x.points()),
+	}
 	for _, e := range x.edges {
 		entry, stride, transposed := p.factor.block(e.i, e.j)
 		p.places = append(p.places, blockPlace{entry, stride, transposed})
@@ -77,13 +87,13 @@ func newInterior(x *relaxation, e *elimination, width []int32) *interior {
 }
 
 // start chooses a central point: equal shares, multipliers in the middle of their range but no larger than the
-// costs, and about equal products. For a term that equal shares violate, and that weighs more than all else, z - s
-// is not part(y) yet, because its product would be far above the others. The first steps correct that.
+// costs, and about equal products. For a term that equal shares violate, and that weighs more than all else, excess
+// minus deficit is not its part yet, because its product would be far above the others. The first steps correct that.
 func (p *interior) start() {
 	for at := range p.x.terms {
 		weight := p.x.terms[at].weight
 		p.multiplier[at] = min(weight, 1) / 2
-		p.v[at] = weight - p.multiplier[at]
+		p.room[at] = weight - p.multiplier[at]
 	}
 	p.x.reducedCosts(p.multiplier, p.reduced)
 	for i := range p.x.points() {
@@ -92,21 +102,21 @@ func (p *interior) start() {
 		costs := p.reduced[from:until]
 		least := costs[cheapest(costs, -1)]
 		for v := from; v < until; v++ {
-			p.y[v] = share
+			p.share[v] = share
 			p.slack[v] = p.reduced[v] - least + startProduct/share
 		}
 	}
 	for at := range p.x.terms {
-		part := p.x.terms[at].part(p.y)
-		p.z[at] = startProduct/p.v[at] + max(part, 0)/max(p.x.terms[at].weight, 1)
-		p.s[at] = max(p.z[at]-part, startProduct/p.multiplier[at])
+		part := p.x.terms[at].part(p.share)
+		p.excess[at] = startProduct/p.room[at] + max(part, 0)/max(p.x.terms[at].weight, 1)
+		p.deficit[at] = max(p.excess[at]-part, startProduct/p.multiplier[at])
 	}
 }
 
 // run follows the path until value and bound meet, or there is no more progress. The work is counted in
 // multiplications, and never exceeds its limit.
 func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (solution, error) {
-	best := solution{value: math.Inf(1), bound: math.Inf(-1), y: make([]float64, len(p.y))}
+	best := solution{value: math.Inf(1), bound: math.Inf(-1), share: make([]float64, len(p.share))}
 	reached := math.Inf(1)
 	idle := 0
 	still := p.newDirection()
@@ -117,9 +127,9 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 		if bound := p.x.bound(p.multiplier, p.reduced); bound > best.bound {
 			best.bound = bound
 		}
-		if value := p.x.value(p.y); value < best.value {
+		if value := p.x.value(p.share); value < best.value {
 			best.value = value
-			copy(best.y, p.y)
+			copy(best.share, p.share)
 		}
 		if gap := best.gap(); gap < reached/2 {
 			reached, idle = gap, 0
@@ -156,26 +166,26 @@ func (s *solution) magnitude() float64 { return max(1e-3, math.Abs(s.value)) }
 // productAfter returns the mean of all products, which is 0 at the optimum, after a step in a direction.
 func (p *interior) productAfter(d *direction, primal, dual float64) float64 {
 	total := 0.0
-	for v := range p.y {
-		total += float64((p.y[v] + float64(primal*d.y[v])) * (p.slack[v] + float64(dual*d.slack[v])))
+	for v := range p.share {
+		total += float64((p.share[v] + float64(primal*d.share[v])) * (p.slack[v] + float64(dual*d.slack[v])))
 	}
-	for t := range p.z {
-		total += float64((p.z[t] + float64(primal*d.z[t])) * (p.v[t] - float64(dual*d.multiplier[t])))
-		total += float64((p.s[t] + float64(primal*d.s[t])) * (p.multiplier[t] + float64(dual*d.multiplier[t])))
+	for t := range p.excess {
+		total += float64((p.excess[t] + float64(primal*d.excess[t])) * (p.room[t] - float64(dual*d.multiplier[t])))
+		total += float64((p.deficit[t] + float64(primal*d.deficit[t])) * (p.multiplier[t] + float64(dual*d.multiplier[t])))
 	}
-	return total / float64(len(p.y)+2*len(p.z))
+	return total / float64(len(p.share)+2*len(p.excess))
 }
 
 // maxStep returns the longest steps, up to 1, that keep the primal and the dual quantities from becoming negative.
 func (p *interior) maxStep(d *direction) (primal, dual float64) {
 	primal, dual = 1, 1
-	for v := range p.y {
-		primal = min(primal, stepToZero(p.y[v], d.y[v]))
+	for v := range p.share {
+		primal = min(primal, stepToZero(p.share[v], d.share[v]))
 		dual = min(dual, stepToZero(p.slack[v], d.slack[v]))
 	}
-	for t := range p.z {
-		primal = min(primal, stepToZero(p.z[t], d.z[t]), stepToZero(p.s[t], d.s[t]))
-		dual = min(dual, stepToZero(p.multiplier[t], d.multiplier[t]), stepToZero(p.v[t], -d.multiplier[t]))
+	for t := range p.excess {
+		primal = min(primal, stepToZero(p.excess[t], d.excess[t]), stepToZero(p.deficit[t], d.deficit[t]))
+		dual = min(dual, stepToZero(p.multiplier[t], d.multiplier[t]), stepToZero(p.room[t], -d.multiplier[t]))
 	}
 	return primal, dual
 }
@@ -190,14 +200,14 @@ func stepToZero(value, step float64) float64 {
 // move takes a step. It caps multipliers at the weights of their terms, because the bound is valid only within their
 // range.
 func (p *interior) move(d *direction, primal, dual float64) {
-	for v := range p.y {
-		p.y[v] += float64(primal * d.y[v])
+	for v := range p.share {
+		p.share[v] += float64(primal * d.share[v])
 		p.slack[v] += float64(dual * d.slack[v])
 	}
-	for t := range p.z {
-		p.z[t] += float64(primal * d.z[t])
-		p.s[t] += float64(primal * d.s[t])
+	for t := range p.excess {
+		p.excess[t] += float64(primal * d.excess[t])
+		p.deficit[t] += float64(primal * d.deficit[t])
 		p.multiplier[t] = min(p.multiplier[t]+float64(dual*d.multiplier[t]), p.x.terms[t].weight)
-		p.v[t] -= float64(dual * d.multiplier[t])
+		p.room[t] -= float64(dual * d.multiplier[t])
 	}
 }

@@ -64,7 +64,7 @@ func (s *solver) solveLP(g *graph, prefer []int32) (outcome, Cause, error) {
 		if o.exact = least <= proof; o.exact || try == s.limits.roundings {
 			return o, "", nil
 		}
-		candidate = x.round(optimum.y, g.k, s.rng)
+		candidate = x.round(optimum.share, g.k, s.rng)
 	}
 }
 

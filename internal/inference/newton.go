@@ -1,10 +1,11 @@
 package inference
 
-// direction holds a step of every quantity of the interior-point method. The step of v is minus that of the multiplier.
-type direction struct{ y, slack, z, s, multiplier []float64 }
+// direction holds a step of every quantity of the interior-point method. The step of the room is minus that of the
+// multiplier.
+type direction struct{ share, slack, excess, deficit, multiplier []float64 }
 
 func (p *interior) newDirection() *direction {
-	variables, terms := len(p.y), len(p.z)
+	variables, terms := len(p.share), len(p.excess)
 	return &direction{make([]float64, variables), make([]float64, variables),
 		make([]float64, terms), make([]float64, terms), make([]float64, terms)}
 }
@@ -18,7 +19,7 @@ func (p *interior) assemble() {
 		from, until := x.first[i], x.first[i+1]
 		dependent := from
 		for v := from; v < until; v++ {
-			if p.y[v] > p.y[dependent] {
+			if p.share[v] > p.share[dependent] {
 				dependent = v
 			}
 		}
@@ -50,15 +51,15 @@ func (p *interior) assemble() {
 	}
 }
 
-// diagonal returns the diagonal of the matrix before dependent variables are eliminated: slack/y, plus the curvature of
-// each term at both its ends.
+// diagonal returns the diagonal of the matrix before dependent variables are eliminated: slack/share, plus the
+// curvature of each term at both its ends.
 func (p *interior) diagonal() []float64 {
-	diagonal := make([]float64, len(p.y))
+	diagonal := make([]float64, len(p.share))
 	for v := range diagonal {
-		diagonal[v] = p.slack[v] / p.y[v]
+		diagonal[v] = p.slack[v] / p.share[v]
 	}
 	for t := range p.curvature {
-		p.curvature[t] = 1 / (p.z[t]/p.v[t] + p.s[t]/p.multiplier[t])
+		p.curvature[t] = 1 / (p.excess[t]/p.room[t] + p.deficit[t]/p.multiplier[t])
 		diagonal[p.x.terms[t].a] += p.curvature[t]
 		diagonal[p.x.terms[t].b] += p.curvature[t]
 	}
@@ -97,7 +98,8 @@ func addCoupling(b blockPlace, row, col, high, wide int, h float64) {
 }
 
 // newtonDirection finds the Newton direction to where all products equal the target, minus the products of the steps
-// of another direction (Mehrotra's correction). Linearized, with A dy the change of the parts,
+// of another direction (Mehrotra's correction). The shares are y, and of each term the excess is z, the deficit s, the
+// multiplier m and the room v. Linearized, with A dy the change of the parts,
 //
 //	dz = wanted_z / v - z + z dm / v,    ds = wanted_s / m - s - s dm / m,
 //	dm = curvature (A dy - pull),        pull = wanted_z / v - wanted_s / m - part(y),
@@ -105,58 +107,58 @@ func addCoupling(b blockPlace, row, col, high, wide int, h float64) {
 //	(slack / y + A' curvature A) dy = wanted_y / y - reduced + A' curvature pull  + a constant per point.
 //
 // The constant per point is the multiplier of its shares' sum; eliminating the dependent variable eliminates it. Parts
-// and reduced costs are computed from the current y and multipliers, so that rounding errors of earlier steps are
+// and reduced costs are computed from the current shares and multipliers, so that rounding errors of earlier steps are
 // corrected.
 func (p *interior) newtonDirection(target float64, correction, d *direction) {
 	x := p.x
-	for v := range d.y {
-		d.slack[v] = (target-float64(correction.y[v]*correction.slack[v]))/p.y[v] - p.slack[v]
-		d.y[v] = d.slack[v] + (p.slack[v] - p.reduced[v])
+	for v := range d.share {
+		d.slack[v] = (target-float64(correction.share[v]*correction.slack[v]))/p.share[v] - p.slack[v]
+		d.share[v] = d.slack[v] + (p.slack[v] - p.reduced[v])
 	}
 	for t := range x.terms {
 		term := &x.terms[t]
-		d.z[t] = (target+float64(correction.z[t]*correction.multiplier[t]))/p.v[t] - p.z[t]
-		d.s[t] = (target-float64(correction.s[t]*correction.multiplier[t]))/p.multiplier[t] - p.s[t]
-		p.pull[t] = (d.z[t] - d.s[t]) + ((p.z[t] - p.s[t]) - term.part(p.y))
+		d.excess[t] = (target+float64(correction.excess[t]*correction.multiplier[t]))/p.room[t] - p.excess[t]
+		d.deficit[t] = (target-float64(correction.deficit[t]*correction.multiplier[t]))/p.multiplier[t] - p.deficit[t]
+		p.pull[t] = (d.excess[t] - d.deficit[t]) + ((p.excess[t] - p.deficit[t]) - term.part(p.share))
 		along := float64(p.curvature[t] * p.pull[t])
-		d.y[term.a] += along
-		d.y[term.b] += float64(term.sign * along)
+		d.share[term.a] += along
+		d.share[term.b] += float64(term.sign * along)
 	}
-	p.solve(d.y)
-	for v := range d.y {
-		d.slack[v] -= float64(p.slack[v]*d.y[v]) / p.y[v]
+	p.solve(d.share)
+	for v := range d.share {
+		d.slack[v] -= float64(p.slack[v]*d.share[v]) / p.share[v]
 	}
 	for t := range x.terms {
 		term := &x.terms[t]
-		change := d.y[term.a] + float64(term.sign*d.y[term.b])
+		change := d.share[term.a] + float64(term.sign*d.share[term.b])
 		d.multiplier[t] = float64(p.curvature[t] * (change - p.pull[t]))
-		d.z[t] += float64(p.z[t]*d.multiplier[t]) / p.v[t]
-		d.s[t] -= float64(p.s[t]*d.multiplier[t]) / p.multiplier[t]
+		d.excess[t] += float64(p.excess[t]*d.multiplier[t]) / p.room[t]
+		d.deficit[t] -= float64(p.deficit[t]*d.multiplier[t]) / p.multiplier[t]
 	}
 }
 
 // solve replaces the right-hand side for all shares by their steps.
-func (p *interior) solve(dy []float64) {
+func (p *interior) solve(steps []float64) {
 	x := p.x
 	for i := range x.points() {
 		to := p.offset[i]
 		for v := x.first[i]; v < x.first[i+1]; v++ {
 			if v != p.dependent[i] {
-				p.rhs[to] = dy[v] - dy[p.dependent[i]]
+				p.rightSide[to] = steps[v] - steps[p.dependent[i]]
 				to++
 			}
 		}
 	}
-	p.factor.solve(p.rhs, p.offset)
+	p.factor.solve(p.rightSide, p.offset)
 	for i := range x.points() {
 		from, total := p.offset[i], 0.0
 		for v := x.first[i]; v < x.first[i+1]; v++ {
 			if v != p.dependent[i] {
-				dy[v] = p.rhs[from]
-				total += dy[v]
+				steps[v] = p.rightSide[from]
+				total += steps[v]
 				from++
 			}
 		}
-		dy[p.dependent[i]] = -total
+		steps[p.dependent[i]] = -total
 	}
 }

@@ -42,7 +42,7 @@ func FindBounds(spec MatrixSpec, data dataset.Dataset) (Bounds, error) {
 // pointsBound returns bounds for a kernel of points, by the norms of the rows. It fails if an entry may exceed a
 // float32.
 func (s *Source) pointsBound() (Bounds, error) {
-	if s.spec.Function.directional() {
+	if s.spec.Function.Directional() {
 		for i, norm := range s.points.norms {
 			if norm == 0 {
 				return Bounds{}, invalid.InRow(i, invalid.ZeroRowOfKernel, "kernel", s.spec.Function)

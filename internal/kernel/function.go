@@ -59,8 +59,8 @@ func (f Function) String() string {
 	return text.Name(f, "", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency")
 }
 
-// directional reports whether the function compares directions. An all-zero row has no direction.
-func (f Function) directional() bool { return f == Cosine }
+// Directional reports whether the function compares directions. An all-zero row has no direction.
+func (f Function) Directional() bool { return f == Cosine }
 
 // Value returns the kernel value of two points from their inner product and squared lengths. Unlike matrix entries, it
 // is not rounded to a grid.

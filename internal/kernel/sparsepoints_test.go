@@ -83,7 +83,7 @@ func TestSparsePointsHaveTheBitsOfDenseOnes(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, uint64(f)))
 			n := 1 + rng.IntN(400)
 			d := 1 + rng.IntN(60)
-			sparse, dense := sparseAndDense(t, rng, n, d, f.directional())
+			sparse, dense := sparseAndDense(t, rng, n, d, f.Directional())
 			spec := MatrixSpec{Function: f, Rho: 2.5, Gamma: 0.1, Coef0: 0.5, Degree: 3, Rows: n, Columns: d,
 				ZeroDiagonal: seed == 2}
 			if seed%2 == 1 {

@@ -19,6 +19,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Options of the catalog are read from and written to API messages by their paths. An option is therefore described
@@ -286,8 +288,13 @@ func KernelOf(p *cleavev1.JobSpec) *cleavev1.Kernel {
 // ComparesDirections reports whether a job compares directions, and therefore rejects all-zero rows.
 func ComparesDirections(p *cleavev1.JobSpec) bool {
 	values := Request(p, 0).Values
-	kernel, _ := catalog.FindKernel(values["kernel"])
-	return kernel.Directional || values["geometry"] == "spherical" || values["distortion"] == "cosine"
+	function := text.Named[kernel.Function](values["kernel"])
+	return function.Directional() || values["geometry"] == "spherical" || values["distortion"] == "cosine"
+}
+
+// KernelComparesDirections reports whether a kernel function compares directions.
+func KernelComparesDirections(f cleavev1.KernelFunction) bool {
+	return kernelFunctions[f].Directional()
 }
 
 // Spec converts a job's specification, which Validate has accepted, for the points made from these rows, and reads its

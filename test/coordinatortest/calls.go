@@ -1,6 +1,7 @@
 package coordinatortest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,10 @@ import (
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -49,6 +52,16 @@ func (c *Clients) Send(name string, data dataset.Dataset) string {
 		c.T.Fatal(err)
 	}
 	return stored.GetDatasetId()
+}
+
+// PointParts are the messages of an upload of points.
+func PointParts(rows, columns uint32, values ...float64) []*cleavev1.CreateDatasetRequest {
+	return []*cleavev1.CreateDatasetRequest{
+		{Part: &cleavev1.CreateDatasetRequest_Header{Header: &cleavev1.DatasetHeader{
+			Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: rows, Columns: columns}},
+		}}},
+		{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: values}}},
+	}
 }
 
 // Spec is a job on a data set.
@@ -141,6 +154,14 @@ func (c *Clients) End(id string) *cleavev1.Job {
 	return c.Job(id)
 }
 
+// WantSuccess waits until a job has ended and checks that it succeeded.
+func (c *Clients) WantSuccess(id string) {
+	c.T.Helper()
+	if job := c.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		c.T.Errorf("the job is %v", job)
+	}
+}
+
 // Labels returns the labels of a job.
 func (c *Clients) Labels(id string) []uint32 {
 	c.T.Helper()
@@ -162,6 +183,61 @@ func (c *Clients) Labels(id string) []uint32 {
 		}
 		labels = append(labels, part.GetLabels()...)
 	}
+}
+
+// FirstLabels returns the first message with labels of a job.
+func (c *Clients) FirstLabels(id string) (*cleavev1.GetLabelsResponse, error) {
+	stream, err := c.Jobs.GetLabels(c.T.Context(), &cleavev1.GetLabelsRequest{JobId: id})
+	if err != nil {
+		return nil, err
+	}
+	return stream.Recv()
+}
+
+// Backup returns a backup, and calls during once its first message has arrived.
+func (c *Clients) Backup(during func()) ([]byte, error) {
+	stream, err := c.Cluster.Backup(c.T.Context(), &cleavev1.BackupRequest{})
+	if err != nil {
+		return nil, err
+	}
+	var content bytes.Buffer
+	for first := true; ; first = false {
+		part, err := stream.Recv()
+		if err == io.EOF {
+			return content.Bytes(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			during()
+		}
+		content.Write(part.GetContent())
+	}
+}
+
+// BeginUpload sends the header of an upload of so many rows of one column, and the first values.
+func (c *Clients) BeginUpload(rows, values int) DatasetUpload {
+	c.T.Helper()
+	stream, err := c.Datasets.CreateDataset(c.T.Context())
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	parts := PointParts(uint32(rows), 1, make([]float64, values)...)
+	for _, part := range parts {
+		if err := stream.Send(part); err != nil {
+			c.T.Fatal(err)
+		}
+	}
+	return stream
+}
+
+// DatasetUpload is an upload of a data set.
+type DatasetUpload = grpc.ClientStreamingClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]
+
+// Limited is a request for a job that may take so long.
+func Limited(s *cleavev1.JobSpec, limit time.Duration) *cleavev1.CreateJobRequest {
+	return &cleavev1.CreateJobRequest{Spec: s, Scheduling: &cleavev1.Scheduling{TimeLimit: durationpb.New(limit)}}
 }
 
 // Settle waits until so many calls and streams are in work, besides those that ask.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -157,4 +158,31 @@ func SharedBlobs(t *testing.T) store.Blobs {
 	}
 	t.Cleanup(func() { blobs.Close() })
 	return openBlobs{blobs}
+}
+
+// PutHook are blobs that call a function once a blob is stored.
+type PutHook struct {
+	store.Blobs
+	Stored func(name string)
+}
+
+// Put implements store.Blobs.
+func (p *PutHook) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	err := p.Blobs.Put(ctx, name, write)
+	p.Stored(name)
+	return err
+}
+
+// AwayBlobs cannot be read for the next few attempts.
+type AwayBlobs struct {
+	store.Blobs
+	Refuse atomic.Int64
+}
+
+// Open implements store.Blobs.
+func (b *AwayBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if b.Refuse.Add(-1) >= 0 {
+		return nil, fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the blob store does not work now")
+	}
+	return b.Blobs.Open(ctx, name, offset, length)
 }

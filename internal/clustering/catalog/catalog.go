@@ -51,7 +51,6 @@ type Kernel struct {
 	// errors.
 	ShiftInvariant bool
 	Definite       bool // positive semidefinite for all parameters
-	Directional    bool // compares directions, which rows of zeros do not have
 	// EntryNanos is the approximate time of one thread for an entry in nanoseconds, without the inner product.
 	EntryNanos float64
 }

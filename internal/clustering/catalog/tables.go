@@ -154,7 +154,7 @@ var Kernels = []Kernel{
 		EntryNanos: 28,
 	},
 	{
-		Name: "cosine", Formula: "x.y/(|x| |y|)", Definite: true, Directional: true, EntryNanos: 13,
+		Name: "cosine", Formula: "x.y/(|x| |y|)", Definite: true, EntryNanos: 13,
 	},
 }
 

@@ -118,16 +118,16 @@ func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
 // Step runs one iteration. If it fails, the labels and the inference are those of the last one.
 func (m *hmrf) Step(ctx context.Context) (clustering.Report, error) {
 	last := m.lastInference
-	report, err := m.try(func() (clustering.Report, error) { return m.step(ctx) })
+	report, err := m.try(func() (clustering.Report, error) { return m.iterate(ctx) })
 	if err != nil {
 		m.lastInference = last
 	}
 	return report, err
 }
 
-// step is one iteration: assignment by inference, means, and the metric. Its report has the objective after each
+// iterate runs one iteration: assignment by inference, means, and the metric. Its report has the objective after each
 // part.
-func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
+func (m *hmrf) iterate(ctx context.Context) (clustering.Report, error) {
 	previous := m.Value()
 	moved, distortion, err := m.assign(ctx)
 	if err != nil {

@@ -58,12 +58,12 @@ func (m *lloyd) move(ctx context.Context) (moved int, distortion float64, err er
 
 // Step runs one iteration. If it fails, the labels are those of the last one.
 func (m *lloyd) Step(ctx context.Context) (clustering.Report, error) {
-	return m.try(func() (clustering.Report, error) { return m.step(ctx) })
+	return m.try(func() (clustering.Report, error) { return m.iterate(ctx) })
 }
 
-// step is one iteration: assignment, then means. It stops if no point moves, or the objective falls too little. Given
-// labels may leave a cluster empty although no point moves; it is filled then too.
-func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
+// iterate runs one iteration: assignment, then means. It stops if no point moves, or the objective falls too little.
+// Given labels may leave a cluster empty although no point moves; it is filled then too.
+func (m *lloyd) iterate(ctx context.Context) (clustering.Report, error) {
 	previous := m.value
 	moved, assigned, err := m.move(ctx)
 	if err != nil {

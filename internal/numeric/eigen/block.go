@@ -43,7 +43,7 @@ func overTiles(n int, work func(tile int, rows partition.Range)) {
 
 // Gram computes X'Y for columns of length n. Each entry is summed per tile in row order, then in tile order.
 func Gram(n int, x, y [][]float64) *mat.Dense {
-	total := NewDense(len(x), len(y))
+	total := newDense(len(x), len(y))
 	if len(x) == 0 || len(y) == 0 {
 		return total
 	}

@@ -59,7 +59,7 @@ func LeadingEigenpairs(
 	order := choose.All[int](n)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(ascending[j], ascending[i]) })
 	values = choose.At(ascending, order)
-	vectors = NewDense(n, count(values))
+	vectors = newDense(n, count(values))
 	for j, from := range order[:columnCount(vectors)] {
 		v := mat.Col(nil, from, &whole)
 		Orient(v)
@@ -98,8 +98,8 @@ func stalled(n int) error {
 		"the eigenvalues of a matrix of %d rows were not found; it has an entry that is not finite, or overflows", n)
 }
 
-// NewDense returns a matrix of zeros, which may be empty.
-func NewDense(rows, columns int) *mat.Dense {
+// newDense returns a matrix of zeros, which may be empty.
+func newDense(rows, columns int) *mat.Dense {
 	if rows == 0 || columns == 0 {
 		return &mat.Dense{}
 	}
@@ -163,7 +163,7 @@ func firstColumns(m *mat.Dense, count int) *mat.Dense {
 
 // matrixOf returns the matrix with these columns of length n.
 func matrixOf(n int, columns [][]float64) *mat.Dense {
-	m := NewDense(n, len(columns))
+	m := newDense(n, len(columns))
 	for j, column := range columns {
 		m.SetCol(j, column)
 	}

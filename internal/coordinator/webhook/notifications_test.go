@@ -1,4 +1,4 @@
-package coordinator
+package webhook_test
 
 import (
 	"crypto/hmac"
@@ -16,7 +16,9 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // receiver is a program that is notified.
@@ -52,8 +54,8 @@ func newReceiver(t *testing.T) *receiver {
 }
 
 // allowing is the configuration of a coordinator that may notify a receiver.
-func allowing(t *testing.T, r *receiver) (Config, []byte) {
-	cfg := testConfig()
+func allowing(t *testing.T, r *receiver) (coordinator.Config, []byte) {
+	cfg := coordinatortest.Config()
 	key := []byte("a key of at least twenty-four bytes")
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte("whsec_"+base64.StdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
@@ -63,8 +65,9 @@ func allowing(t *testing.T, r *receiver) (Config, []byte) {
 	return cfg, key
 }
 
-func notifying(h *harness, url string) *cleavev1.CreateJobRequest {
-	return &cleavev1.CreateJobRequest{Spec: spec(h.upload()), Scheduling: &cleavev1.Scheduling{WebhookUrl: url}}
+func notifying(h *coordinatortest.Harness, url string) *cleavev1.CreateJobRequest {
+	return &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(h.Upload()),
+		Scheduling: &cleavev1.Scheduling{WebhookUrl: url}}
 }
 
 // The end of a job is notified by a signed CloudEvent, repeated with the same id and body until it is accepted.
@@ -73,11 +76,11 @@ func TestNotifications(t *testing.T) {
 	r.status <- http.StatusInternalServerError
 	r.status <- http.StatusFound // is not followed
 	cfg, key := allowing(t, r)
-	h := newHarness(t, cfg, scripted(steps(2)))
-	id := h.submit(notifying(h, r.URL+"/hooks?token=1"))
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(2))
+	id := h.Submit(notifying(h, r.URL+"/hooks?token=1"))
 	var first notified
 	for attempt := range 3 {
-		n := within(t, r.got, "a notification")
+		n := coordinatortest.Within(t, r.got, "a notification")
 		if attempt == 0 {
 			first = n
 		}
@@ -99,7 +102,7 @@ func TestNotifications(t *testing.T) {
 		!strings.HasPrefix(first.header.Get("Content-Type"), "application/cloudevents+json") {
 		t.Errorf("%+v %v", event, err)
 	}
-	h.close()
+	h.Close()
 	if left := len(r.got); left > 0 {
 		t.Errorf("%d notifications too many", left)
 	}
@@ -110,26 +113,26 @@ func TestNotificationsSurviveTheCoordinator(t *testing.T) {
 	r := newReceiver(t)
 	r.status <- http.StatusServiceUnavailable
 	cfg, _ := allowing(t, r)
-	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
-	h := newHarness(t, cfg, scripted(steps(1)))
-	id := h.submit(notifying(h, r.URL))
-	first := within(t, r.got, "the first attempt")
-	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
+	cfg.Store, cfg.DataDir = "embedded", t.TempDir()
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	id := h.Submit(notifying(h, r.URL))
+	first := coordinatortest.Within(t, r.got, "the first attempt")
+	if _, err := h.Jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
 	}
-	h.crash()
+	h.Crash()
 	for len(r.got) > 0 { // it may have tried again before
 		<-r.got
 	}
 	r.status <- http.StatusOK
-	h = newHarness(t, cfg, scripted(steps(1)))
-	if second := within(t, r.got, "the second attempt"); second.body != first.body {
+	h = coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	if second := coordinatortest.Within(t, r.got, "the second attempt"); second.body != first.body {
 		t.Errorf("%s\n%s", first.body, second.body)
 	}
-	h.awaitNoNotifications()
-	h.close()
-	h = newHarness(t, cfg, scripted(steps(1)))
-	h.close()
+	awaitNoNotifications(h)
+	h.Close()
+	h = coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	h.Close()
 	if left := len(r.got); left > 0 {
 		t.Errorf("%d notifications after the one that was accepted", left)
 	}
@@ -140,19 +143,19 @@ func TestNotificationsThatAreGivenUp(t *testing.T) {
 	r := newReceiver(t)
 	r.status <- http.StatusGone
 	cfg, _ := allowing(t, r)
-	h := newHarness(t, cfg, scripted(steps(1)))
-	h.submit(notifying(h, r.URL))
-	within(t, r.got, "the notification")
-	h.awaitNoNotifications()
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	h.Submit(notifying(h, r.URL))
+	coordinatortest.Within(t, r.got, "the notification")
+	awaitNoNotifications(h)
 }
 
 // awaitNoNotifications waits until nothing is left to be delivered.
-func (h *harness) awaitNoNotifications() {
-	h.t.Helper()
+func awaitNoNotifications(h *coordinatortest.Harness) {
+	h.T.Helper()
 	for pending := 1; pending > 0; {
-		entries, err := h.c.state.List(h.t.Context(), "webhooks/", "", 10)
+		entries, err := h.State.List(h.T.Context(), "webhooks/", "", 10)
 		if err != nil {
-			h.t.Fatal(err)
+			h.T.Fatal(err)
 		}
 		pending = len(entries)
 	}
@@ -162,8 +165,8 @@ func (h *harness) awaitNoNotifications() {
 func TestReceiversThatAreNotAllowed(t *testing.T) {
 	r := newReceiver(t)
 	cfg, _ := allowing(t, r)
-	h := newHarness(t, cfg, scripted(steps(1)))
-	off := newHarness(t, testConfig(), scripted(steps(1)))
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	off := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
 	for url, want := range map[string]struct {
 		code   codes.Code
 		reason string
@@ -176,11 +179,11 @@ func TestReceiversThatAreNotAllowed(t *testing.T) {
 		"nonsense":                                        {codes.InvalidArgument, "BAD_WEBHOOK"},
 		r.URL + "/" + strings.Repeat("x", 3000):           {codes.InvalidArgument, "BAD_WEBHOOK"},
 	} {
-		_, err := h.jobs.CreateJob(t.Context(), notifying(h, url))
-		wantError(t, err, want.code, want.reason)
+		_, err := h.Jobs.CreateJob(t.Context(), notifying(h, url))
+		coordinatortest.WantError(t, err, want.code, want.reason)
 	}
-	_, err := off.jobs.CreateJob(t.Context(), notifying(off, r.URL))
-	wantError(t, err, codes.FailedPrecondition, "WEBHOOKS_OFF")
+	_, err := off.Jobs.CreateJob(t.Context(), notifying(off, r.URL))
+	coordinatortest.WantError(t, err, codes.FailedPrecondition, "WEBHOOKS_OFF")
 
 	for _, bad := range []webhook.Config{
 		{Allow: []string{"https://a.example"}}, {SecretFile: cfg.Webhooks.SecretFile},

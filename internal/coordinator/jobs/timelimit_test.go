@@ -1,4 +1,4 @@
-package coordinator
+package jobs_test
 
 import (
 	"context"
@@ -6,18 +6,14 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
-
-func limited(s *cleavev1.JobSpec, limit time.Duration) *cleavev1.CreateJobRequest {
-	return &cleavev1.CreateJobRequest{Spec: s, Scheduling: &cleavev1.Scheduling{TimeLimit: durationpb.New(limit)}}
-}
 
 func wantTimeLimit(t *testing.T, job *cleavev1.Job, message string) {
 	t.Helper()
@@ -29,74 +25,71 @@ func wantTimeLimit(t *testing.T, job *cleavev1.Job, message string) {
 
 // A job that runs when its time is up keeps the labels so far.
 func TestTimeLimitKeepsLabels(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(newBarrier().run))
-	id := h.submit(limited(spec(h.upload()), 50*time.Millisecond))
-	job := h.end(id)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.NewBarrier().Run)
+	id := h.Submit(coordinatortest.Limited(coordinatortest.Spec(h.Upload()), 50*time.Millisecond))
+	job := h.End(id)
 	wantTimeLimit(t, job, "ended by its time limit; labels are from the last completed step")
-	if labels := h.labels(id); len(labels) != 4 || job.GetTimeLimit().AsDuration() != 50*time.Millisecond {
+	if labels := h.Labels(id); len(labels) != 4 || job.GetTimeLimit().AsDuration() != 50*time.Millisecond {
 		t.Errorf("labels are %v, the job %v", labels, job)
 	}
 }
 
 // One that waits for workers has none, and one that waits for its turn does not use its time.
 func TestTimeLimitCountsFromTheTurn(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.MaxConcurrentJobs = 1
-	e := scripted(steps(1))
-	e.Await = func(ctx context.Context, _ *fleet.Fleet, _ func(fleet.Status), _ []planning.Workload) error {
+	cfg.Engine = coordinatortest.Scripted(coordinatortest.Steps(1))
+	cfg.Engine.Await = func(ctx context.Context, _ *fleet.Fleet, _ func(fleet.Status), _ []planning.Workload) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	h := newHarness(t, cfg, e)
-	data := h.upload()
-	first := h.submit(limited(spec(data), time.Hour))
-	second := h.submit(limited(spec(data), 50*time.Millisecond))
-	h.firstProgress(second)
-	if job := h.job(second); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING {
+	h := coordinatortest.Start(t, cfg)
+	data := h.Upload()
+	first := h.Submit(coordinatortest.Limited(coordinatortest.Spec(data), time.Hour))
+	second := h.Submit(coordinatortest.Limited(coordinatortest.Spec(data), 50*time.Millisecond))
+	firstProgress(h, second)
+	if job := h.Job(second); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING {
 		t.Errorf("the job that waits is %v", job)
 	}
-	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: first}); err != nil {
+	if _, err := h.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: first}); err != nil {
 		t.Fatal(err)
 	}
-	wantTimeLimit(t, h.end(second), "ended by its time limit before there were labels")
+	wantTimeLimit(t, h.End(second), "ended by its time limit before there were labels")
 }
 
 // firstProgress waits for more than 50 ms, in which a watch is told several times that its job waits.
-func (h *harness) firstProgress(id string) {
-	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), 2*time.Minute)
+func firstProgress(h *coordinatortest.Harness, id string) {
+	h.T.Helper()
+	ctx, cancel := context.WithTimeout(h.T.Context(), 2*time.Minute)
 	defer cancel()
-	stream, err := h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})
+	stream, err := h.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})
 	for range 2 {
 		if err == nil {
 			_, err = stream.Recv()
 		}
 	}
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 }
 
 // A run that is done when its time is up has succeeded.
 func TestTimeLimitOfARunThatIsDone(t *testing.T) {
-	h := newHarness(t, testConfig(),
-		scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(),
+		func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 			<-ctx.Done()
-			return steps(2)(ctx, o)
-		}))
-	if job := h.end(h.submit(limited(spec(h.upload()), 20*time.Millisecond))); job.GetState() !=
-		cleavev1.JobState_JOB_STATE_SUCCEEDED {
-		t.Errorf("the job is %v", job)
-	}
+			return coordinatortest.Steps(2)(ctx, o)
+		})
+	h.WantSuccess(h.Submit(coordinatortest.Limited(coordinatortest.Spec(h.Upload()), 20*time.Millisecond)))
 }
 
 // A run that is done when its time is up has succeeded, too, if it is still being compared with the default algorithm.
 func TestTimeLimitDuringTheComparison(t *testing.T) {
-	h := newHarness(t, testConfig(),
-		scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(),
+		func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 			<-ctx.Done()
-			return steps(2)(ctx, o)
-		}))
+			return coordinatortest.Steps(2)(ctx, o)
+		})
 	var values []float64
 	var seeds [][2]int32
 	for row := range int32(24) {
@@ -107,9 +100,9 @@ func TestTimeLimitDuringTheComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := spec(h.send("line", points))
-	s.Supervision = &cleavev1.Supervision{Seeds: seedTable(seeds...)}
-	job := h.end(h.submit(limited(s, 20*time.Millisecond)))
+	s := coordinatortest.Spec(h.Send("line", points))
+	s.Supervision = &cleavev1.Supervision{Seeds: coordinatortest.Seeds(seeds...)}
+	job := h.End(h.Submit(coordinatortest.Limited(s, 20*time.Millisecond)))
 	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
 		job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
 		t.Errorf("the job is %v", job)
@@ -117,17 +110,17 @@ func TestTimeLimitDuringTheComparison(t *testing.T) {
 }
 
 func TestTimeLimitsThatAreRefused(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.Limits.MaxTime = time.Minute
-	h := newHarness(t, cfg, scripted(steps(1)))
-	data := h.upload()
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
+	data := h.Upload()
 	for limit, why := range map[time.Duration]string{0: "INVALID_TIME_LIMIT", -1: "INVALID_TIME_LIMIT",
 		time.Hour: "TIME_LIMIT_TOO_LONG"} {
-		_, err := h.jobs.CreateJob(t.Context(), limited(spec(data), limit))
-		wantError(t, err, codes.InvalidArgument, why)
+		_, err := h.Jobs.CreateJob(t.Context(), coordinatortest.Limited(coordinatortest.Spec(data), limit))
+		coordinatortest.WantError(t, err, codes.InvalidArgument, why)
 	}
 	// without a default, the longest
-	if job := h.job(h.create(spec(data))); job.GetTimeLimit().AsDuration() != time.Minute {
+	if job := h.Job(h.Create(coordinatortest.Spec(data))); job.GetTimeLimit().AsDuration() != time.Minute {
 		t.Errorf("a job that asks for nothing is %v", job)
 	}
 }

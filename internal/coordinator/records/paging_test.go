@@ -1,4 +1,4 @@
-package coordinator
+package records_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // countedState counts the entries that lists read, and the most that one read at once.
@@ -28,7 +29,7 @@ func (s *countedState) List(ctx context.Context, prefix, after string, limit int
 // A page reads what it shows and one more; a list of the few that are wanted finds them all. Records may be large, so
 // only some are read at once.
 func TestPagesReadWhatTheyShow(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
 	const count = 3000
 	for i := range count {
 		id := fmt.Sprintf("%08x", i)
@@ -40,28 +41,28 @@ func TestPagesReadWhatTheyShow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.JobKey(id), Value: value}}}); err !=
-			nil {
+		job := store.Txn{Put: []store.Entry{{Key: records.JobKey(id), Value: value}}}
+		if _, err := h.State.Commit(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
 	}
-	counted := &countedState{State: h.c.state}
-	h.c.state, h.c.writer.State = counted, counted
+	counted := &countedState{State: h.State.Behavior()}
+	h.State.Behave(counted)
 	for _, size := range []int32{1, 10, 100, 1000} {
 		counted.read = 0
-		list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: size})
+		list, err := h.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: size})
 		if err != nil || len(list.GetJobs()) != int(size) || counted.read != int(size)+1 {
 			t.Errorf("%d jobs of a page of %d took %d records, %v", len(list.GetJobs()), size, counted.read, err)
 		}
 	}
 	counted.read = 0
-	if list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{IdPrefix: "00000a3"}); err != nil ||
+	if list, err := h.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{IdPrefix: "00000a3"}); err != nil ||
 		len(list.GetJobs()) != 16 || counted.read != 16 {
 		t.Errorf("%d jobs with a prefix took %d records, %v", len(list.GetJobs()), counted.read, err)
 	}
 	var failed []string
 	for token := ""; ; {
-		list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: 4, PageToken: token,
+		list, err := h.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: 4, PageToken: token,
 			States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED}})
 		if err != nil {
 			t.Fatal(err)

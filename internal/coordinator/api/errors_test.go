@@ -1,4 +1,4 @@
-package coordinator
+package api_test
 
 import (
 	"math"
@@ -10,22 +10,23 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // TestErrors is a table of requests that fail, with their codes and reasons.
 func TestErrors(t *testing.T) {
-	g := newBarrier()
-	h := newHarness(t, testConfig(), scripted(g.run))
-	data := h.upload()
-	running := h.create(spec(data))
-	within(t, g.entered, "the run")
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), g.Run)
+	data := h.Upload()
+	running := h.Create(coordinatortest.Spec(data))
+	coordinatortest.Within(t, g.Entered, "the run")
 	ctx := t.Context()
 
 	createJob := func(change func(*cleavev1.CreateJobRequest)) func() error {
 		return func() error {
-			request := &cleavev1.CreateJobRequest{Spec: spec(data)}
+			request := &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data)}
 			change(request)
-			_, err := h.jobs.CreateJob(ctx, request)
+			_, err := h.Jobs.CreateJob(ctx, request)
 			return err
 		}
 	}
@@ -36,47 +37,47 @@ func TestErrors(t *testing.T) {
 		reason string
 	}{
 		{"unknown job", func() error {
-			_, err := h.jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: "nobody"})
+			_, err := h.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: "nobody"})
 			return err
 		},
 			codes.NotFound, "JOB_NOT_FOUND"},
-		{"no job named", func() error { _, err := h.jobs.GetJob(ctx, &cleavev1.GetJobRequest{}); return err },
+		{"no job named", func() error { _, err := h.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{}); return err },
 			codes.InvalidArgument, "FIELD_REQUIRED"},
 		{"watch of an unknown job", func() error {
-			stream, err := h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: "nobody"})
+			stream, err := h.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: "nobody"})
 			if err == nil {
 				_, err = stream.Recv()
 			}
 			return err
 		}, codes.NotFound, "JOB_NOT_FOUND"},
 		{"result before the end", func() error {
-			_, err := h.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: running})
+			_, err := h.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: running})
 			return err
 		},
 			codes.FailedPrecondition, "JOB_NOT_ENDED"},
-		{"labels before the end", func() error { _, err := recvLabels(h, running); return err },
+		{"labels before the end", func() error { _, err := h.FirstLabels(running); return err },
 			codes.FailedPrecondition, "JOB_NOT_ENDED"},
 		{"evaluation before the end", func() error {
-			_, err := h.jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: running})
+			_, err := h.Jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: running})
 			return err
 		}, codes.FailedPrecondition, "JOB_NOT_ENDED"},
 		{"deletion before the end", func() error {
-			_, err := h.jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: running})
+			_, err := h.Jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: running})
 			return err
 		},
 			codes.FailedPrecondition, "JOB_NOT_ENDED"},
 		{"result of an unknown job", func() error {
-			_, err := h.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: "nobody"})
+			_, err := h.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: "nobody"})
 			return err
 		},
 			codes.NotFound, "JOB_NOT_FOUND"},
 		{"deletion without a name", func() error {
-			_, err := h.jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{})
+			_, err := h.Jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{})
 			return err
 		},
 			codes.InvalidArgument, "FIELD_REQUIRED"},
 		{"cancel of an unknown job", func() error {
-			_, err := h.jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: "nobody"})
+			_, err := h.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: "nobody"})
 			return err
 		},
 			codes.NotFound, "JOB_NOT_FOUND"},
@@ -103,73 +104,64 @@ func TestErrors(t *testing.T) {
 		{"unknown enum", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Storage = 99 }), codes.InvalidArgument,
 			"UNKNOWN_ENUM_VALUE"},
 		{"constraint out of range", createJob(func(r *cleavev1.CreateJobRequest) {
-			r.Spec.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 4")}
+			r.Spec.Supervision = &cleavev1.Supervision{Constraints: coordinatortest.Constraints("must 0 4")}
 		}), codes.InvalidArgument, "INDEX_OUT_OF_RANGE"},
 		{"constraint without kind", createJob(func(r *cleavev1.CreateJobRequest) {
-			r.Spec.Supervision = &cleavev1.Supervision{Constraints: constraintTable("maybe 0 1")}
+			r.Spec.Supervision = &cleavev1.Supervision{Constraints: coordinatortest.Constraints("maybe 0 1")}
 		}), codes.InvalidArgument, "UNKNOWN_CONSTRAINT_KIND"},
 		{"name too long", createJob(func(r *cleavev1.CreateJobRequest) { r.DisplayName = string(make([]byte, 2000)) }),
 			codes.InvalidArgument, "NAME_TOO_LONG"},
 
 		{"page size", func() error {
-			_, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageSize: -1})
+			_, err := h.Jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageSize: -1})
 			return err
 		},
 			codes.InvalidArgument, "INVALID_PAGE_SIZE"},
 		{"page token", func() error {
-			_, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: "%%"})
+			_, err := h.Jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: "%%"})
 			return err
 		},
 			codes.InvalidArgument, "INVALID_PAGE_TOKEN"},
 		{"page size of workers", func() error {
-			_, err := h.cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageSize: -1})
+			_, err := h.Cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageSize: -1})
 			return err
 		}, codes.InvalidArgument, "INVALID_PAGE_SIZE"},
 		{"page token of workers", func() error {
-			_, err := h.cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageToken: records.PageToken("jobs/aa")})
+			_, err := h.Cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageToken: records.PageToken("jobs/aa")})
 			return err
 		}, codes.InvalidArgument, "INVALID_PAGE_TOKEN"},
 		{"page token of another list", func() error {
-			_, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: records.PageToken("datasets/aa")})
+			_, err := h.Jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: records.PageToken("datasets/aa")})
 			return err
 		}, codes.InvalidArgument, "INVALID_PAGE_TOKEN"},
 
 		{"unknown data set asked for", func() error {
-			_, err := h.datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: "00"})
+			_, err := h.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: "00"})
 			return err
 		}, codes.NotFound, "DATASET_NOT_FOUND"},
 		{"data set in use", func() error {
-			_, err := h.datasets.DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: data})
+			_, err := h.Datasets.DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: data})
 			return err
 		}, codes.FailedPrecondition, "DATASET_IN_USE"},
 		{"unknown worker", func() error {
-			_, err := h.cluster.DrainWorker(ctx, &cleavev1.DrainWorkerRequest{WorkerId: "nobody"})
+			_, err := h.Cluster.DrainWorker(ctx, &cleavev1.DrainWorkerRequest{WorkerId: "nobody"})
 			return err
 		}, codes.NotFound, "WORKER_NOT_FOUND"},
 	} {
-		t.Run(c.name, func(t *testing.T) { wantError(t, c.call(), c.code, c.reason) })
+		t.Run(c.name, func(t *testing.T) { coordinatortest.WantError(t, c.call(), c.code, c.reason) })
 	}
 
-	close(g.open)
-	h.end(running)
-	if _, err := h.datasets.DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: data}); err != nil {
+	close(g.Open)
+	h.End(running)
+	if _, err := h.Datasets.DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: data}); err != nil {
 		t.Errorf("the data set of a job that ended cannot be deleted: %v", err)
 	}
 }
 
-func pointParts(rows, columns uint32, values ...float64) []*cleavev1.CreateDatasetRequest {
-	return []*cleavev1.CreateDatasetRequest{
-		{Part: &cleavev1.CreateDatasetRequest_Header{Header: &cleavev1.DatasetHeader{
-			Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: rows, Columns: columns}},
-		}}},
-		{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: values}}},
-	}
-}
-
 func TestUploads(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.MaxDatasetBytes = 1000
-	h := newHarness(t, cfg, scripted(steps(0)))
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(0))
 	for _, c := range []struct {
 		name   string
 		parts  []*cleavev1.CreateDatasetRequest
@@ -177,14 +169,14 @@ func TestUploads(t *testing.T) {
 		reason string
 	}{
 		{"nothing", nil, codes.InvalidArgument, "HEADER_MISSING"},
-		{"NaN", pointParts(1, 2, 1, math.NaN()), codes.InvalidArgument, "NOT_FINITE"},
-		{"too few", pointParts(2, 2, 1, 2, 3), codes.InvalidArgument, "TOO_FEW_VALUES"},
-		{"too many", pointParts(1, 2, 1, 2, 3), codes.InvalidArgument, "TOO_MANY_VALUES"},
-		{"overflow", pointParts(1<<30, 1<<31), codes.InvalidArgument, "SIZE_OVERFLOW"},
-		{"declared too large", pointParts(1000, 1), codes.ResourceExhausted, "DATASET_TOO_LARGE"},
+		{"NaN", coordinatortest.PointParts(1, 2, 1, math.NaN()), codes.InvalidArgument, "NOT_FINITE"},
+		{"too few", coordinatortest.PointParts(2, 2, 1, 2, 3), codes.InvalidArgument, "TOO_FEW_VALUES"},
+		{"too many", coordinatortest.PointParts(1, 2, 1, 2, 3), codes.InvalidArgument, "TOO_MANY_VALUES"},
+		{"overflow", coordinatortest.PointParts(1<<30, 1<<31), codes.InvalidArgument, "SIZE_OVERFLOW"},
+		{"declared too large", coordinatortest.PointParts(1000, 1), codes.ResourceExhausted, "DATASET_TOO_LARGE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			stream, err := h.datasets.CreateDataset(t.Context())
+			stream, err := h.Datasets.CreateDataset(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,23 +184,20 @@ func TestUploads(t *testing.T) {
 				_ = stream.Send(part) // the answer may come before the end
 			}
 			_, err = stream.CloseAndRecv()
-			wantError(t, err, c.code, c.reason)
+			coordinatortest.WantError(t, err, c.code, c.reason)
 		})
 	}
-	if keys, err := h.c.state.List(t.Context(), "", "", 0); err != nil || len(keys) != 0 {
-		t.Errorf("refused uploads left %v, %v", keys, err)
-	}
-	if blobs, err := h.c.blobs.List(t.Context(), ""); err != nil || len(blobs) != 0 {
-		t.Errorf("refused uploads left %v, %v", blobs, err)
+	if keys, blobs := h.Leftovers(); len(keys)+len(blobs) != 0 {
+		t.Errorf("refused uploads left %v and %v", keys, blobs)
 	}
 }
 
 func TestDatasetsAreContentAddressed(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.CacheBytes = 0 // so that they are read from their blobs
-	h := newHarness(t, cfg, scripted(steps(0)))
-	first := h.upload()
-	second := h.upload()
+	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(0))
+	first := h.Upload()
+	second := h.Upload()
 	if first != second || len(first) != 64 {
 		t.Errorf("the same data is %s and %s", first, second)
 	}
@@ -217,7 +206,7 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := wire.SendDataset(t.Context(), h.datasets, "path", graph, wire.UploadStart{})
+	d, err := wire.SendDataset(t.Context(), h.Datasets, "path", graph, wire.UploadStart{})
 	if err != nil || d.GetKind() != cleavev1.DatasetKind_DATASET_KIND_GRAPH || d.GetRows() != 3 ||
 		d.GetNonZeros() != 4 {
 		t.Errorf("the graph is %v, %v", d, err)
@@ -225,7 +214,7 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 	var listed []string
 	request := &cleavev1.ListDatasetsRequest{PageSize: 1}
 	for {
-		response, err := h.datasets.ListDatasets(t.Context(), request)
+		response, err := h.Datasets.ListDatasets(t.Context(), request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,14 +229,11 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 		t.Errorf("the list is %v", listed)
 	}
 	// After it was deleted and uploaded again it can be loaded again, also from its blob.
-	if _, err := h.datasets.DeleteDataset(t.Context(), &cleavev1.DeleteDatasetRequest{DatasetId: first}); err != nil {
+	if _, err := h.Datasets.DeleteDataset(t.Context(), &cleavev1.DeleteDatasetRequest{DatasetId: first}); err != nil {
 		t.Fatal(err)
 	}
-	if h.upload() != first {
+	if h.Upload() != first {
 		t.Error("the id changed")
 	}
-	data, err := h.c.datasets.Load(t.Context(), first)
-	if err != nil || data.Rows() != 4 {
-		t.Errorf("loaded %v, %v", data, err)
-	}
+	h.WantSuccess(h.Create(coordinatortest.Spec(first)))
 }

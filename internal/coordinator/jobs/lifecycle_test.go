@@ -1,4 +1,4 @@
-package coordinator
+package jobs_test
 
 import (
 	"context"
@@ -18,13 +18,14 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 	"github.com/cleave-project/cleave/test/tabletest"
 )
 
 func TestLifecycle(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(3)))
-	id := h.create(spec(h.upload()))
-	job := h.end(id)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(3))
+	id := h.Create(coordinatortest.Spec(h.Upload()))
+	job := h.End(id)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
 		job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED ||
 		job.GetIterations() != 3 || job.GetObjective() != 25 || job.GetObjectiveName() != "kernel-kmeans" ||
@@ -34,10 +35,10 @@ func TestLifecycle(t *testing.T) {
 	if !job.GetEndTime().IsValid() || job.GetEndTime().AsTime().Before(job.GetStartTime().AsTime()) {
 		t.Errorf("the job began at %v and ended at %v", job.GetStartTime(), job.GetEndTime())
 	}
-	if got := h.labels(id); !slices.Equal(got, []uint32{0, 1, 0, 1}) {
+	if got := h.Labels(id); !slices.Equal(got, []uint32{0, 1, 0, 1}) {
 		t.Errorf("labels are %v", got)
 	}
-	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	response, err := h.Jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +56,11 @@ func TestLifecycle(t *testing.T) {
 	}
 	truth := wire.InlineTable(tabletest.Labels([]int64{7, -1, 7, 7}))
 	some := wire.InlineTable(tabletest.Indices([]int32{2, 1, 0}))
-	evaluation, err := h.jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: id, Truth: h.store(truth)})
+	evaluation, err := h.Jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: id, Truth: h.Store(truth)})
 	if err != nil || evaluation.GetEvaluation().GetNmi() >= 1 {
 		t.Errorf("the evaluation is %v, %v", evaluation, err)
 	}
-	evaluation, err = h.jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: id, Truth: truth,
+	evaluation, err = h.Jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: id, Truth: truth,
 		ScoreOn: some})
 	if err != nil || evaluation.GetEvaluation().GetNmi() != 1 {
 		t.Errorf("the evaluation without point 3 is %v, %v", evaluation, err)
@@ -67,10 +68,10 @@ func TestLifecycle(t *testing.T) {
 }
 
 func TestWatchResumesAnywhere(t *testing.T) {
-	g := newBarrier()
-	h := newHarness(t, testConfig(), scripted(g.run))
-	id := h.create(spec(h.upload()))
-	within(t, g.entered, "the run")
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), g.Run)
+	id := h.Create(coordinatortest.Spec(h.Upload()))
+	coordinatortest.Within(t, g.Entered, "the run")
 
 	// Watchers that come before there are events, one of them for events that never come.
 	type seen struct {
@@ -80,17 +81,17 @@ func TestWatchResumesAnywhere(t *testing.T) {
 	watched := make(chan seen)
 	for _, after := range []uint32{0, 1, 2, 3, 99} {
 		go func() {
-			events, _ := h.watch(id, after)
+			events, _ := h.Watch(id, after)
 			watched <- seen{after, events}
 		}()
 	}
-	close(g.open)
-	whole, _ := h.watch(id, 0)
+	close(g.Open)
+	whole, _ := h.Watch(id, 0)
 	if len(whole) != 3 || whole[2].GetEnded().GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Fatalf("the events are %v", whole)
 	}
 	for range 5 {
-		s := within(t, watched, "a watcher")
+		s := coordinatortest.Within(t, watched, "a watcher")
 		if want := whole[min(s.after, 3):]; !slices.EqualFunc(s.events, want, func(a, b *cleavev1.Event) bool {
 			return proto.Equal(a, b)
 		}) {
@@ -98,36 +99,37 @@ func TestWatchResumesAnywhere(t *testing.T) {
 		}
 	}
 	for after := range uint32(5) { // again, from the outcome
-		if events, _ := h.watch(id, after); len(events) != len(whole[min(after, 3):]) {
+		if events, _ := h.Watch(id, after); len(events) != len(whole[min(after, 3):]) {
 			t.Errorf("after %d came %d events of the outcome", after, len(events))
 		}
 	}
-	if left, err := h.c.state.List(t.Context(), records.EventPrefix, "", 0); err != nil || len(left) != 0 {
+	if left, err := h.State.List(t.Context(), records.EventPrefix, "", 0); err != nil || len(left) != 0 {
 		t.Errorf("events of a job that ended are left over: %v, %v", left, err)
 	}
 }
 
 func TestEventsComeInOrderWhileRunning(t *testing.T) {
 	const n = 3000
-	h := newHarness(t, testConfig(), scripted(steps(n)))
-	id := h.create(spec(h.upload()))
-	events, _ := h.watch(id, 0)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(n))
+	id := h.Create(coordinatortest.Spec(h.Upload()))
+	events, _ := h.Watch(id, 0)
 	if len(events) != n+2 {
 		t.Fatalf("%d events", len(events))
 	}
 	for i, e := range events[:n+1] {
-		if e.GetIteration().GetIteration() != uint32(i) || e.GetIteration().GetObjective() != entry(i).Objective {
+		if e.GetIteration().GetIteration() != uint32(i) ||
+			e.GetIteration().GetObjective() != coordinatortest.Entry(i).Objective {
 			t.Fatalf("event %d is %v", i+1, e)
 		}
 	}
 }
 
 func TestProgressIsLive(t *testing.T) {
-	g := newBarrier()
-	h := newHarness(t, testConfig(), scripted(g.run))
-	id := h.create(spec(h.upload()))
-	within(t, g.entered, "the run")
-	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), g.Run)
+	id := h.Create(coordinatortest.Spec(h.Upload()))
+	coordinatortest.Within(t, g.Entered, "the run")
+	stream, err := h.Jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,17 +145,18 @@ func TestProgressIsLive(t *testing.T) {
 			break
 		}
 	}
-	close(g.open)
-	h.end(id)
+	close(g.Open)
+	h.End(id)
 }
 
 // Any text makes a request idempotent, not only a UUID.
 func TestTextsAsRequestIDs(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	data := h.upload()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	data := h.Upload()
 	made := map[string]string{}
 	for _, id := range []string{"nightly/2026-11-16", "nightly", "nightly/2026-11-16", "Größe: 5 %"} {
-		response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: id})
+		response, err := h.Jobs.CreateJob(t.Context(),
+			&cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data), RequestId: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +165,7 @@ func TestTextsAsRequestIDs(t *testing.T) {
 			t.Errorf("%q made %s and %s", id, first, job)
 		}
 		made[id] = job
-		h.end(job)
+		h.End(job)
 	}
 	if first := made["nightly"]; first == made["nightly/2026-11-16"] {
 		t.Error("two ids made one job")
@@ -170,63 +173,63 @@ func TestTextsAsRequestIDs(t *testing.T) {
 }
 
 func TestRequestIDIsIdempotent(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	data := h.upload()
-	request := &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: uuid.NewString()}
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
+	data := h.Upload()
+	request := &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data), RequestId: uuid.NewString()}
 	made := make(chan string)
 	for range 8 {
 		go func() {
-			response, err := h.jobs.CreateJob(t.Context(), request)
+			response, err := h.Jobs.CreateJob(t.Context(), request)
 			if err != nil {
 				t.Error(err)
 			}
 			made <- response.GetJob().GetJobId()
 		}()
 	}
-	id := within(t, made, "a job")
+	id := coordinatortest.Within(t, made, "a job")
 	for range 7 {
-		if other := within(t, made, "a job"); other != id {
+		if other := coordinatortest.Within(t, made, "a job"); other != id {
 			t.Errorf("the same request made %s and %s", id, other)
 		}
 	}
-	list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
+	list, err := h.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
 	if err != nil || len(list.GetJobs()) != 1 {
 		t.Errorf("jobs are %v, %v", list, err)
 	}
-	h.end(id)
-	if response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{
-		Spec: spec(data), RequestId: strings.ToUpper(request.GetRequestId()),
+	h.End(id)
+	if response, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{
+		Spec: coordinatortest.Spec(data), RequestId: strings.ToUpper(request.GetRequestId()),
 	}); err != nil || response.GetJob().GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("after its end: %v, %v", response, err)
 	}
-	other := spec(data)
+	other := coordinatortest.Spec(data)
 	other.Seed = 1
-	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: other, RequestId: request.GetRequestId()})
-	wantError(t, err, codes.AlreadyExists, "REQUEST_ID_REUSED")
-	names, err := h.c.blobs.List(t.Context(), records.JobPrefix)
+	_, err = h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: other, RequestId: request.GetRequestId()})
+	coordinatortest.WantError(t, err, codes.AlreadyExists, "REQUEST_ID_REUSED")
+	names, err := h.Blobs.List(t.Context(), records.JobPrefix)
 	if err != nil || len(names) != 3 { // spec, labels, outcome
 		t.Errorf("blobs are %v, %v", names, err)
 	}
 }
 
 func TestCancelWhileRunning(t *testing.T) {
-	g := newBarrier()
-	h := newHarness(t, testConfig(), scripted(g.run))
-	id := h.create(spec(h.upload()))
-	within(t, g.entered, "the run")
-	response, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), g.Run)
+	id := h.Create(coordinatortest.Spec(h.Upload()))
+	coordinatortest.Within(t, g.Entered, "the run")
+	response, err := h.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
 	if err != nil || !response.GetJob().GetCancelRequested() {
 		t.Fatalf("cancel gave %v, %v", response, err)
 	}
-	job := h.end(id)
+	job := h.End(id)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED ||
 		job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CANCELLED {
 		t.Errorf("the job is %v", job)
 	}
-	if got := h.labels(id); len(got) != 4 {
+	if got := h.Labels(id); len(got) != 4 {
 		t.Errorf("the labels so far are %v", got)
 	}
-	result, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	result, err := h.Jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
 	if err != nil || result.GetResult().GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
 		t.Errorf("the result is %v, %v", result, err)
 	}
@@ -234,21 +237,21 @@ func TestCancelWhileRunning(t *testing.T) {
 
 // A call whose answer was lost is repeated: the second one must not look like a failure.
 func TestCancelCanBeRepeated(t *testing.T) {
-	g := newBarrier()
+	g := coordinatortest.NewBarrier()
 	stopped := make(chan struct{})
-	h := newHarness(t, testConfig(),
-		scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-			r, err := g.run(ctx, o)
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(),
+		func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+			r, err := g.Run(ctx, o)
 			if ctx.Err() != nil {
 				<-stopped
 			}
 			return r, err
-		}))
-	data := h.upload()
-	canceled := h.create(spec(data))
-	within(t, g.entered, "the run")
+		})
+	data := h.Upload()
+	canceled := h.Create(coordinatortest.Spec(data))
+	coordinatortest.Within(t, g.Entered, "the run")
 	cancel := func(id string) *cleavev1.Job {
-		response, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
+		response, err := h.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,65 +263,55 @@ func TestCancelCanBeRepeated(t *testing.T) {
 		}
 	}
 	close(stopped)
-	want := h.end(canceled)
+	want := h.End(canceled)
 	if job := cancel(canceled); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || !proto.Equal(job, want) {
 		t.Errorf("the canceled job was %v and is %v", want, job)
 	}
-	close(g.open)
-	succeeded := h.create(spec(data))
-	want = h.end(succeeded)
+	close(g.Open)
+	succeeded := h.Create(coordinatortest.Spec(data))
+	want = h.End(succeeded)
 	if job := cancel(succeeded); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || !proto.Equal(job, want) {
 		t.Errorf("the job that succeeded was %v and is %v", want, job)
 	}
 }
 
 func TestJobsRunInTurn(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.MaxConcurrentJobs = 1
-	g := newBarrier()
-	h := newHarness(t, cfg, scripted(g.run))
-	data := h.upload()
-	first := h.create(spec(data))
-	second := h.create(spec(data))
-	third := h.create(spec(data))
-	within(t, g.entered, "the first run")
-	if job := h.job(third); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING ||
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, cfg, g.Run)
+	data := h.Upload()
+	first := h.Create(coordinatortest.Spec(data))
+	second := h.Create(coordinatortest.Spec(data))
+	third := h.Create(coordinatortest.Spec(data))
+	coordinatortest.Within(t, g.Entered, "the first run")
+	if job := h.Job(third); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING ||
 		!strings.Contains(job.GetStatusMessage(), "turn") {
 		t.Errorf("a job in the queue is %v", job)
 	}
 	// A job that never ran has no labels.
-	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: second}); err != nil {
+	if _, err := h.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: second}); err != nil {
 		t.Fatal(err)
 	}
-	if job := h.end(second); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
+	if job := h.End(second); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
 		t.Errorf("a canceled job in the queue is %v", job)
 	}
-	_, err := recvLabels(h, second)
-	wantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_LABELS")
+	_, err := h.FirstLabels(second)
+	coordinatortest.WantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_LABELS")
 
-	if len(g.entered) != 0 {
+	if len(g.Entered) != 0 {
 		t.Error("two jobs run at once")
 	}
-	close(g.open)
+	close(g.Open)
 	for _, id := range []string{first, third} {
-		if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
-			t.Errorf("the job is %v", job)
-		}
+		h.WantSuccess(id)
 	}
-}
-
-func recvLabels(h *harness, id string) (*cleavev1.GetLabelsResponse, error) {
-	stream, err := h.jobs.GetLabels(h.t.Context(), &cleavev1.GetLabelsRequest{JobId: id})
-	if err != nil {
-		return nil, err
-	}
-	return stream.Recv()
 }
 
 func TestFailures(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		run    script
+		run    coordinatortest.Script
 		reason string
 		code   codes.Code
 		words  string
@@ -334,27 +327,27 @@ func TestFailures(t *testing.T) {
 		}, "PANIC", codes.Internal, "bounds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHarness(t, testConfig(), scripted(c.run))
-			id := h.create(spec(h.upload()))
-			job := h.end(id)
+			h := coordinatortest.StartScripted(t, coordinatortest.Config(), c.run)
+			id := h.Create(coordinatortest.Spec(h.Upload()))
+			job := h.End(id)
 			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != c.reason ||
 				codes.Code(job.GetError().GetCode()) != c.code ||
 				!strings.Contains(job.GetError().GetMessage(), c.words) {
 				t.Errorf("the job is %v", job)
 			}
-			_, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
-			wantError(t, err, codes.FailedPrecondition, "JOB_FAILED")
+			_, err := h.Jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+			coordinatortest.WantError(t, err, codes.FailedPrecondition, "JOB_FAILED")
 		})
 	}
 }
 
 func TestListsAreNewestFirstAndPaged(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(0)))
-	data := h.upload()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(0))
+	data := h.Upload()
 	var ids []string
 	for range 7 {
-		id := h.create(spec(data))
-		h.end(id)
+		id := h.Create(coordinatortest.Spec(data))
+		h.End(id)
 		ids = append([]string{id}, ids...)
 	}
 	for _, size := range []int32{1, 3, 7, 100} {
@@ -362,7 +355,7 @@ func TestListsAreNewestFirstAndPaged(t *testing.T) {
 		request := &cleavev1.ListJobsRequest{PageSize: size,
 			States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_SUCCEEDED}}
 		for {
-			response, err := h.jobs.ListJobs(t.Context(), request)
+			response, err := h.Jobs.ListJobs(t.Context(), request)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -380,7 +373,7 @@ func TestListsAreNewestFirstAndPaged(t *testing.T) {
 			t.Errorf("pages of %d give %v, want %v", size, got, ids)
 		}
 	}
-	none, err := h.jobs.ListJobs(t.Context(),
+	none, err := h.Jobs.ListJobs(t.Context(),
 		&cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_RUNNING}})
 	if err != nil || len(none.GetJobs()) != 0 {
 		t.Errorf("running: %v, %v", none, err)
@@ -388,45 +381,40 @@ func TestListsAreNewestFirstAndPaged(t *testing.T) {
 }
 
 func TestDeleteJobLeavesNothing(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(2)))
-	response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(h.upload()),
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(2))
+	response, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(h.Upload()),
 		RequestId: uuid.NewString()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := response.GetJob().GetJobId()
-	h.end(id)
-	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
+	h.End(id)
+	if _, err := h.Jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
+	if _, err := h.Jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 		t.Errorf("a deletion cannot be repeated: %v", err)
 	}
-	_, err = h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})
-	wantError(t, err, codes.NotFound, "JOB_NOT_FOUND")
-	keys, err := h.c.state.List(t.Context(), "", "", 0)
-	if err != nil || len(keys) != 1 { // the data set
-		t.Errorf("keys are %v, %v", keys, err)
-	}
-	blobs, err := h.c.blobs.List(t.Context(), "")
-	if err != nil || len(blobs) != 1 {
-		t.Errorf("blobs are %v, %v", blobs, err)
+	_, err = h.Jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})
+	coordinatortest.WantError(t, err, codes.NotFound, "JOB_NOT_FOUND")
+	if keys, blobs := h.Leftovers(); len(keys) != 1 || len(blobs) != 1 { // the data set
+		t.Errorf("left over are %v and %v", keys, blobs)
 	}
 }
 
 func TestShutdownEndsOpenWatches(t *testing.T) {
-	g := newBarrier()
-	h := newHarness(t, testConfig(), scripted(g.run))
-	id := h.create(spec(h.upload()))
-	within(t, g.entered, "the run")
-	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), g.Run)
+	id := h.Create(coordinatortest.Spec(h.Upload()))
+	coordinatortest.Within(t, g.Entered, "the run")
+	stream, err := h.Jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := stream.Recv(); err != nil {
 		t.Fatal(err)
 	}
-	h.close()
+	h.Close()
 	for err == nil {
 		_, err = stream.Recv()
 	}
@@ -436,24 +424,23 @@ func TestShutdownEndsOpenWatches(t *testing.T) {
 }
 
 func TestPanicInACallIsAnErrorOfThatCall(t *testing.T) {
-	e := scripted(steps(0))
-	h := newHarness(t, testConfig(), e)
-	data := h.upload()
-	before := h.c.state
-	h.intercept(func(int64, func() error) error { panic("as in a defect") })
-	stream, err := h.datasets.CreateDataset(t.Context())
+	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(0))
+	data := h.Upload()
+	before := h.State.Behavior()
+	h.State.Intercept(func(int64, func() error) error { panic("as in a defect") })
+	stream, err := h.Datasets.CreateDataset(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range pointParts(1, 1, 5) {
+	for _, part := range coordinatortest.PointParts(1, 1, 5) {
 		if err := stream.Send(part); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, err = stream.CloseAndRecv()
-	wantError(t, err, codes.Internal, "PANIC")
-	h.useState(before)
-	if job := h.end(h.create(spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+	coordinatortest.WantError(t, err, codes.Internal, "PANIC")
+	h.State.Behave(before)
+	if job := h.End(h.Create(coordinatortest.Spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Error("the coordinator does not go on")
 	}
 }

@@ -1,12 +1,14 @@
-package coordinator
+package jobs_test
 
 import (
 	"sync/atomic"
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // tightBlobs are on a disk that is nearly full.
@@ -29,30 +31,30 @@ func TestSnapshotsDoNotFillTheDisk(t *testing.T) {
 		kept bool
 	}{{"room", 3 * store.ReservedSpace, true}, {"a byte too few", 2*store.ReservedSpace + 1, false}} {
 		t.Run(c.name, func(t *testing.T) {
-			blobs, err := store.OpenBlobs(t.Context(), blobsInMemory)
+			blobs, err := store.OpenBlobs(t.Context(), "mem://")
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := snapshotConfig(t)
+			cfg := coordinatortest.SnapshotConfig(t)
 			tight := &tightBlobs{Blobs: blobs, free: c.free}
-			cfg.Stores = Stores{State: store.NewMemory(), Blobs: tight}
-			climb := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
-			h := newHarness(t, cfg, scripted(climb.run))
-			id := h.create(spec(h.upload()))
-			h.firstEvents(id, 4)
+			cfg.Stores = coordinator.Stores{State: store.NewMemory(), Blobs: tight}
+			climb := &coordinatortest.Climber{Iterations: 9, Held: 3, From: make(chan int, 1), Offers: make(chan struct{})}
+			h := coordinatortest.StartScripted(t, cfg, climb.Run)
+			id := h.Create(coordinatortest.Spec(h.Upload()))
+			h.FirstEvents(id, 4)
 			// the one before has been stored then, or not
 			for before := tight.asked.Load(); tight.asked.Load() < before+3; {
-				climb.offers <- struct{}{}
+				climb.Offers <- struct{}{}
 			}
 			names, err := blobs.List(t.Context(), records.SnapshotPrefix(id))
 			if err != nil || len(names) > 0 != c.kept {
 				t.Errorf("snapshots are %v, %v", names, err)
 			}
-			_, err = h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
+			_, err = h.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
 			if err != nil {
 				t.Error(err)
 			}
-			h.end(id)
+			h.End(id)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package coordinator
+package jobs_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // awaySnapshots are blobs of which snapshots cannot be read at first, nor written ever.
@@ -35,19 +36,19 @@ func (s *awaySnapshots) Put(ctx context.Context, name string, write func(io.Writ
 
 // A job whose snapshots cannot be read now waits for them, and does not start over.
 func TestAJobWaitsForItsSnapshots(t *testing.T) {
-	cfg := snapshotConfig(t)
+	cfg := coordinatortest.SnapshotConfig(t)
 	id := interruptedJob(t, cfg)
 	blobs, err := store.OpenBlobs(t.Context(), filepath.Join(cfg.DataDir, "blobs"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg.Stores.Blobs = &awaySnapshots{Blobs: blobs, refuse: 3}
-	again := &climber{iterations: 9, from: make(chan int, 1)}
-	h := newHarness(t, cfg, scripted(again.run))
-	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+	again := &coordinatortest.Climber{Iterations: 9, From: make(chan int, 1)}
+	h := coordinatortest.StartScripted(t, cfg, again.Run)
+	if job := h.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("the job is %v", job)
 	}
-	if from := <-again.from; from == 0 {
+	if from := <-again.From; from == 0 {
 		t.Error("it started over")
 	}
 }

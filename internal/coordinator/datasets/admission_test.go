@@ -1,4 +1,4 @@
-package coordinator
+package datasets_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // countedBlobs counts how often data sets are read.
@@ -27,22 +28,22 @@ func (b *countedBlobs) Open(ctx context.Context, name string, offset, length int
 // A problem that is prepared to check the request is used by the run, unless the job has to wait: the
 // problems of queued jobs would take memory.
 func TestProblemsArePreparedOnceForJobsThatRunAtOnce(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.MaxConcurrentJobs, cfg.CacheBytes = 1, 0 // every preparation reads the data set
-	g := newBarrier()
-	h := newHarness(t, cfg, scripted(g.run))
-	data := h.upload()
-	blobs := &countedBlobs{Blobs: h.c.blobs}
-	h.c.datasets.Blobs = blobs
-	first := h.create(spec(data))
-	within(t, g.entered, "the first run")
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, cfg, g.Run)
+	data := h.Upload()
+	blobs := &countedBlobs{Blobs: h.Blobs.Behavior()}
+	h.Blobs.Behave(blobs)
+	first := h.Create(coordinatortest.Spec(data))
+	coordinatortest.Within(t, g.Entered, "the first run")
 	if reads := blobs.reads.Load(); reads != 1 {
 		t.Errorf("a job that ran at once read its data set %d times", reads)
 	}
-	second := h.create(spec(data))
-	close(g.open)
+	second := h.Create(coordinatortest.Spec(data))
+	close(g.Open)
 	for _, id := range []string{first, second} {
-		if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		if job := h.End(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			t.Errorf("the job is %v", job)
 		}
 	}

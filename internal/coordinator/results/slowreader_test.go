@@ -1,4 +1,4 @@
-package coordinator
+package results_test
 
 import (
 	"context"
@@ -14,28 +14,30 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
+	"github.com/cleave-project/cleave/test/coordinatortest"
 )
 
 // A watch that nobody reads is ended, says where it was, and is resumed from there without a gap.
 func TestSlowReadersAreDropped(t *testing.T) {
-	cfg := testConfig()
+	cfg := coordinatortest.Config()
 	cfg.Limits.SlowReader = time.Second // which a reader has time for on a busy machine, too
 	const notices = 300
-	g := newBarrier()
-	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-		for range notices { // more than gRPC buffers on both sides
-			o.Observe(clustering.Notice{Code: "LONG", Message: strings.Repeat("x", 4000)})
-		}
-		return g.run(ctx, o)
-	}))
-	id := h.create(spec(h.upload()))
-	within(t, g.entered, "the run")
-	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
+	g := coordinatortest.NewBarrier()
+	h := coordinatortest.StartScripted(t, cfg,
+		func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+			for range notices { // more than gRPC buffers on both sides
+				o.Observe(clustering.Notice{Code: "LONG", Message: strings.Repeat("x", 4000)})
+			}
+			return g.Run(ctx, o)
+		})
+	id := h.Create(coordinatortest.Spec(h.Upload()))
+	coordinatortest.Within(t, g.Entered, "the run")
+	stream, err := h.Jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.settle(0, 1)
-	h.settle(0, 0) // nobody reads, and still it ends
+	h.Settle(0, 1)
+	h.Settle(0, 0) // nobody reads, and still it ends
 	var seen uint32
 	for err == nil {
 		var item *cleavev1.WatchJobResponse
@@ -43,7 +45,7 @@ func TestSlowReadersAreDropped(t *testing.T) {
 			seen = item.GetEvent().GetSequence()
 		}
 	}
-	wantError(t, err, codes.Unavailable, queue.SlowReader)
+	coordinatortest.WantError(t, err, codes.Unavailable, queue.SlowReader)
 	for _, detail := range status.Convert(err).Details() {
 		if info, is := detail.(*errdetails.ErrorInfo); is {
 			// The message that was given up may have been sent after all.
@@ -53,8 +55,8 @@ func TestSlowReadersAreDropped(t *testing.T) {
 			}
 		}
 	}
-	close(g.open)
-	rest, _ := h.watch(id, seen)
+	close(g.Open)
+	rest, _ := h.Watch(id, seen)
 	if want := notices + 3 - int(seen); len(rest) != want { // two iterations and the end
 		t.Errorf("%d events came after %d, want %d", len(rest), seen, want)
 	}
