@@ -113,7 +113,7 @@ func TestPredictByAKernelRefuses(t *testing.T) {
 		{"--model o --trained-on m.csv --data p.csv", "m.csv: the file has 2 rows; the run in o had 4"},
 		{"--model o --trained-on x.svm --data p.csv", "x.svm: the file has 3 rows; the run in o had 4"},
 		{"--job " + points + " --data x.svm --server " + address,
-			"the job clustered dense points, but the new data set is sparse points"},
+			"of the kind points, but the new data is of the kind sparse points"},
 		{"--model o --trained-on gone.csv --data p.csv", "gone.csv: the file cannot be read"},
 		{"--model o --trained-on p.csv --weights l.csv --data p.csv", "l.csv, line 1"},
 		{"--model cut --trained-on p.csv --data p.csv", "cleave: only kernel-kmeans on points can assign new points"},

@@ -2,7 +2,7 @@ package clustering
 
 import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -67,9 +67,7 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 		if scale == ScaleDefault || scale == ScaleNone {
 			return nil, nil, nil
 		}
-		return nil, nil, fault.Invalid("OPTION_DOES_NOT_APPLY",
-			"the scale %v needs dense points, which have columns to scale; the data is of the kind %v", scale,
-			data.Kind()).OnField("spec.scale")
+		return nil, nil, invalid.New(invalid.ScaleNeedsPoints, "scale", scale, "kind", data.Kind())
 	}
 	switch scale {
 	case ScaleDefault:

@@ -1,8 +1,6 @@
 package clustering
 
 import (
-	"strings"
-
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -136,11 +134,6 @@ const (
 func (s Start) String() string {
 	return text.Name(s, "", "farthest-first", "random", "kmeans++", "labels", "seeds", "neighborhoods",
 		"weighted-farthest-first", "centroids", "spectral", "multilevel")
-}
-
-// Field returns the path of an algorithm's option in the API, such as "spec.cop_kmeans.max_restarts".
-func Field(a Algorithm, option string) string {
-	return "spec." + strings.ReplaceAll(a.Name(), "-", "_") + "." + option
 }
 
 // Random reports whether the start depends on chance.

@@ -40,10 +40,3 @@ const (
 	OtherPoints        Reason = "new rows are not points of the same columns"        // columns
 	OtherSparsePoints  Reason = "new rows are not sparse points of the same columns" // columns
 )
-
-// Reasons about costs of joint assignments.
-const (
-	LabelCost    Reason = "the cost of a label is not finite"               // point, label, cost
-	PairCost     Reason = "the cost of a pair is not finite or is negative" // pair, i, j, cost
-	CostOverflow Reason = "the costs add up to infinity"                    // total
-)

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -16,14 +17,25 @@ import (
 )
 
 // refusal is what users see of one reason. A sentence about a row continues after "row 3" or "row 3, column 1". In
-// fields and sentences, {name} stands for a value of the error, {name:%.6g} for the value in another format, and
-// {name:row} for a count with its noun, such as "1 row" or "5 rows".
+// fields and sentences, {name} stands for a value of the error, {name:%.6g} for the value in another format, {name:row}
+// for a count with its noun, such as "1 row" or "5 rows", and {name:is|are} for the first word of one, or the other.
 type refusal struct {
 	reason string
 	says   string
 	field  string
 	kind   fault.Kind // InvalidArgument if 0
 	detail string     // the name of a value that programs get too; may be empty
+}
+
+// refusals has what users see of every reason.
+var refusals = allOf(ofRows, ofSpecs, ofMethods)
+
+func allOf(parts ...map[invalid.Reason]refusal) map[invalid.Reason]refusal {
+	all := map[invalid.Reason]refusal{}
+	for _, part := range parts {
+		maps.Copy(all, part)
+	}
+	return all
 }
 
 // Of returns the *fault.Error that users see of an error by package invalid, with the place that other packages put in
@@ -57,7 +69,7 @@ func (r refusal) of(e *invalid.Error) *fault.Error {
 		f = fault.Invalid(r.reason, "%s", says)
 	}
 	f.Kind = cmp.Or(r.kind, f.Kind)
-	f.Field = fill(r.field, e)
+	f.Field = strings.ReplaceAll(fill(r.field, e), "-", "_")
 	if r.detail != "" {
 		f = f.With(r.detail, fmt.Sprint(e.Value(r.detail)))
 	}
@@ -72,13 +84,21 @@ func fill(sentence string, e *invalid.Error) string {
 	return place.ReplaceAllStringFunc(sentence, func(found string) string {
 		parts := place.FindStringSubmatch(found)
 		value, format := e.Value(parts[1]), parts[2]
+		if why, is := value.(error); is {
+			value = Of(why)
+		}
+		count, _ := value.(int)
+		one, more, isChoice := strings.Cut(format, "|")
 		switch {
 		case format == "":
 			return fmt.Sprint(value)
 		case strings.HasPrefix(format, "%"):
 			return fmt.Sprintf(format, value)
+		case !isChoice:
+			return text.Plural(count, format)
+		case count == 1:
+			return one
 		}
-		count, _ := value.(int)
-		return text.Plural(count, format)
+		return more
 	})
 }

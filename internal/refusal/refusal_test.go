@@ -82,20 +82,28 @@ func TestErrorsHaveTheValuesOfTheirSentences(t *testing.T) {
 // reasonNames returns all reasons by the names of their constants.
 func reasonNames(t *testing.T) map[string]invalid.Reason {
 	names := map[string]invalid.Reason{}
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "invalid", "reasons.go"), nil, 0)
+	files, err := filepath.Glob(filepath.Join("..", "invalid", "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, is := n.(*ast.ValueSpec); is {
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, is := n.(*ast.ValueSpec)
+			if !is || fmt.Sprint(spec.Type) != "Reason" {
+				return true
+			}
 			phrase, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 			if err != nil {
 				t.Fatal(err)
 			}
 			names[spec.Names[0].Name] = invalid.Reason(phrase)
-		}
-		return true
-	})
+			return true
+		})
+	}
 	return names
 }
 

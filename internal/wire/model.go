@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -188,7 +189,7 @@ func checkMixture(head *cleavev1.ModelHead) error {
 			"model has others")
 	}
 	if err := mixture.CheckShares(head.GetMixture().GetShares()); err != nil {
-		return &ModelError{"", err}
+		return &ModelError{"", refusal.Of(err)}
 	}
 	return nil
 }
@@ -230,7 +231,7 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*model.Model, error) {
 	}
 	if of := head.GetMixture(); of != nil {
 		if m.Mixture, err = mixture.New(of.GetShares(), m.D, values[centroids:]); err != nil {
-			return nil, &ModelError{"mixture", err}
+			return nil, &ModelError{"mixture", refusal.Of(err)}
 		}
 	}
 	switch head.GetMetric() {
@@ -242,7 +243,7 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*model.Model, error) {
 		m.Metric = metric.NewIdentity(m.D)
 	}
 	if err != nil {
-		return nil, &ModelError{"metric", err}
+		return nil, &ModelError{"metric", refusal.Of(err)}
 	}
 	return m, nil
 }

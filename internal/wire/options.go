@@ -85,7 +85,7 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	if g := p.GetNeighborGraph(); g != nil && g.Neighbors == nil {
 		return fault.Invalid("FIELD_REQUIRED",
 			"neighbor_graph does not say how many neighbors each row has; 10 is a good number").OnField(
-			clustering.FieldNeighbors)
+			"spec.neighbor_graph.neighbors")
 	}
 	return faultOf(request.Check())
 }

@@ -65,45 +65,42 @@ var packages = []packageRule{
 	{"clustering/multilevel", pure, "data/dataset numeric/choose parallel snapshot"},
 	{"clustering/catalog", pure, "text"},
 	{"render/profile", pure, "data/dataset data/evaluate numeric/choose numeric/metric"},
-	{"clustering/mixture", pure,
-		"data/constraint data/dataset fault numeric/choose numeric/eigen numeric/elementary parallel"},
+	{"clustering/mixture", pure, "data/constraint data/dataset invalid numeric/choose numeric/eigen " +
+		"numeric/elementary parallel"},
 	{"clustering/forest", pure, "data/dataset numeric/choose parallel"},
 	{"clustering/model", pure, "clustering/forest clustering/mixture data/dataset kernel numeric/metric"},
 	{"clustering", pure, "clustering/catalog clustering/model data/constraint data/dataset data/evaluate " +
-		"data/labeling fault inference kernel numeric/choose numeric/metric numeric/neighbor parallel partition " +
-		"snapshot text"},
-	{"clustering/knn", pure, "clustering data/dataset fault numeric/neighbor snapshot"},
+		"data/labeling fault inference invalid kernel numeric/choose numeric/metric numeric/neighbor parallel " +
+		"partition snapshot text"},
+	{"clustering/knn", pure, "clustering data/dataset invalid numeric/neighbor snapshot"},
 	{"clustering/coloring", pure, "numeric/choose numeric/connected"},
 	{"clustering/kmeans", pure, "clustering clustering/catalog clustering/coloring clustering/model data/constraint " +
-		"data/dataset data/labeling fault inference numeric/choose numeric/metric numeric/vector parallel partition " +
-		"snapshot text"},
-	{"clustering/predict", pure,
-		"clustering clustering/kmeans clustering/model data/dataset fault kernel numeric/choose numeric/vector " +
-			"partition"},
+		"data/dataset data/labeling fault inference invalid numeric/choose numeric/metric numeric/vector parallel " +
+		"partition snapshot text"},
+	{"clustering/predict", pure, "clustering clustering/kmeans clustering/model data/dataset invalid kernel " +
+		"numeric/choose numeric/vector partition"},
 	{"clustering/component", pure, "data/constraint data/dataset"},
 	{"clustering/embedding", pure, "clustering clustering/kmeans data/dataset numeric/eigen parallel partition"},
 	{"clustering/heldout", pure, "clustering data/constraint data/evaluate numeric/choose"},
 	{"clustering/enforce", pure, "clustering/coloring data/constraint"},
-	{"clustering/discriminant", pure, "data/dataset fault kernel numeric/choose numeric/eigen numeric/metric"},
+	{"clustering/discriminant", pure, "data/dataset invalid kernel numeric/choose numeric/eigen numeric/metric"},
 	{"clustering/span", pure, "clustering clustering/embedding clustering/kmeans data/constraint data/dataset " +
 		"inference numeric/choose numeric/eigen numeric/elementary parallel"},
-	{"clustering/kernelkmeans", pure,
-		"clustering clustering/catalog clustering/component clustering/embedding clustering/multilevel " +
-			"data/constraint data/dataset data/labeling fault kernel numeric/choose numeric/eigen numeric/metric " +
-			"parallel partition snapshot text"},
-	{"clustering/landmark", pure,
-		"clustering clustering/kernelkmeans clustering/kmeans clustering/model data/dataset data/evaluate fault " +
-			"kernel numeric/choose numeric/eigen numeric/metric numeric/vector parallel partition snapshot"},
+	{"clustering/kernelkmeans", pure, "clustering clustering/catalog clustering/component clustering/embedding " +
+		"clustering/multilevel data/constraint data/dataset data/labeling invalid kernel numeric/choose numeric/eigen " +
+		"numeric/metric parallel partition snapshot text"},
+	{"clustering/landmark", pure, "clustering clustering/kernelkmeans clustering/kmeans clustering/model " +
+		"data/dataset data/evaluate invalid kernel numeric/choose numeric/eigen numeric/metric numeric/vector parallel " +
+		"partition snapshot"},
 	{"planning", pure, "clustering clustering/catalog clustering/landmark clustering/multilevel data/dataset fault " +
 		"kernel numeric/eigen numeric/neighbor numeric/vector partition text"},
-	{"clustering/spectral", pure,
-		"clustering clustering/catalog clustering/component clustering/embedding clustering/kernelkmeans " +
-			"clustering/span data/constraint data/dataset fault kernel numeric/choose numeric/connected " +
-			"numeric/eigen numeric/elementary numeric/metric parallel partition snapshot text"},
+	{"clustering/spectral", pure, "clustering clustering/catalog clustering/component clustering/embedding " +
+		"clustering/kernelkmeans clustering/span data/constraint data/dataset invalid kernel numeric/choose " +
+		"numeric/connected numeric/eigen numeric/elementary numeric/metric parallel partition snapshot text"},
 	{"clustering/auto", pure, "clustering clustering/catalog clustering/component clustering/discriminant " +
 		"clustering/embedding clustering/enforce clustering/forest clustering/heldout clustering/kernelkmeans " +
 		"clustering/kmeans clustering/knn clustering/mixture clustering/model clustering/multilevel clustering/span " +
-		"data/constraint data/dataset fault kernel numeric/choose numeric/eigen numeric/metric numeric/neighbor " +
+		"data/constraint data/dataset invalid kernel numeric/choose numeric/eigen numeric/metric numeric/neighbor " +
 		"numeric/vector parallel partition planning snapshot text"},
 	{"clustering/krange", pure, "clustering clustering/auto clustering/heldout data/constraint data/dataset " +
 		"data/evaluate fault invalid kernel numeric/choose numeric/eigen numeric/metric parallel partition planning " +

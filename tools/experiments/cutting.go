@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // The rows of the tables about cuts.
@@ -86,7 +87,7 @@ func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []const
 	result, err := local.Solve(ctx, s.data, spec, 1, clustering.NopObserver{})
 	c := cutRun{seconds: time.Since(begun).Seconds()}
 	switch {
-	case fault.Is(err, "INFEASIBLE_BETA") || fault.Is(err, "TOO_FEW_CUTS"):
+	case fault.Is(refusal.Of(err), "INFEASIBLE_BETA") || fault.Is(refusal.Of(err), "TOO_FEW_CUTS"):
 		c.labels = make([]int32, s.data.Rows())
 	case err != nil:
 		return c, err

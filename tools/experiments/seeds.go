@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // seedMethods are the four methods of Basu2002.
@@ -125,7 +126,7 @@ func (r *runner) seedCell(ctx context.Context, s set, algorithm kmeans.Algorithm
 			spec.Supervision.Seeds = seeds
 		}
 		o, err := r.solve(ctx, s, spec, f.test)
-		if failure, is := errors.AsType[*fault.Error](err); is {
+		if failure, is := errors.AsType[*fault.Error](refusal.Of(err)); is {
 			return nil, fmt.Errorf("run %d: %s", run, failure.Message)
 		}
 		if err != nil {

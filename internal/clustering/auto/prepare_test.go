@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // A graph whose degrees overflow used to have an answer with an objective of NaN.
@@ -29,7 +30,7 @@ func TestWeightsThatOverflowAreRefused(t *testing.T) {
 			continue
 		}
 		var invalid *fault.Error
-		if invalid, _ = err.(*fault.Error); invalid == nil || invalid.Reason != "BAD_WEIGHT" ||
+		if invalid, _ = refusal.Of(err).(*fault.Error); invalid == nil || invalid.Reason != "BAD_WEIGHT" ||
 			!strings.Contains(invalid.Error(), "divide all of them") {
 			t.Errorf("weight %g: %v", test.weight, err)
 		}

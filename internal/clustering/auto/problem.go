@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
@@ -75,8 +75,7 @@ func checkWeights(g *dataset.Graph) error {
 		total += math.Abs(w)
 	}
 	if math.IsInf(total, 1) {
-		return fault.Invalid("BAD_WEIGHT", "the weights of the edges add up to more than %.3g, the largest number; "+
-			"divide all of them by the same number", math.MaxFloat64)
+		return invalid.New(invalid.EdgeWeightSum, "limit", math.MaxFloat64)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -82,7 +82,7 @@ func newWhitening(units *dataset.Units, rows *dataset.Points, components *constr
 	w := &whitening{units: units}
 	var finite bool
 	if w.covariance, finite = eigen.Cholesky(covariance); !finite {
-		return nil, fault.Invalid("VALUE_TOO_LARGE", "the products of the points' values overflow; scale the data")
+		return nil, invalid.New(invalid.ProductOverflow)
 	}
 	return w, nil
 }

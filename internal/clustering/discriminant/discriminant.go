@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
@@ -134,7 +134,7 @@ func (r Rule) Fit(points *dataset.Points, classes []int32, trust []float64, k in
 }
 
 func errOverflow() error {
-	return fault.Invalid("VALUE_TOO_LARGE", "the products of the points' values overflow; scale the data")
+	return invalid.New(invalid.ProductOverflow)
 }
 
 // MatrixSpec returns the kernel of the rule for points, and bounds on its entries. Points are centered at the mean of

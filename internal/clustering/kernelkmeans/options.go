@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
@@ -70,26 +70,19 @@ func NewOptions(r catalog.Request) *Options {
 // Name implements clustering.Algorithm.
 func (o *Options) Name() string { return cmp.Or(o.MatrixOf, "kernel-kmeans") }
 
-// field returns the path of an option in the API.
-func (o *Options) field(option string) string { return clustering.Field(o, option) }
-
 // Validate implements clustering.Algorithm.
 func (o *Options) Validate(rows int, spec clustering.Spec) error {
 	for at, s := range spec.Supervision.Seeds {
 		if s.Probability != 0 && o.MatrixOf == "" {
-			return fault.Invalid("OPTION_DOES_NOT_APPLY",
-				"seed %d has a probability, which only auto, seeded-kmeans, constrained-kmeans and "+
-					"constrained-spectral understand", at).OnField("spec.supervision.seeds")
+			return invalid.New(invalid.ProbabilityUnused, "seed", at)
 		}
 	}
 	if len(o.Weights) > 0 && len(o.Weights) != rows {
-		return fault.Invalid("BAD_WEIGHT", "there are %d point weights for %d rows", len(o.Weights), rows).OnField(
-			o.field("weights"))
+		return invalid.New(invalid.PointWeightCount, "weights", len(o.Weights), "rows", rows, "algorithm", o.Name())
 	}
 	for i, a := range o.Weights {
 		if !(a > 0) || math.IsInf(a, 0) {
-			return fault.Invalid("BAD_WEIGHT", "point %d has weight %v; weights must be positive and finite", i,
-				a).OnField(o.field("weights"))
+			return invalid.New(invalid.PointWeight, "point", i, "weight", a, "algorithm", o.Name())
 		}
 	}
 	return nil

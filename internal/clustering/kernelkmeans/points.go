@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
@@ -14,12 +13,12 @@ import (
 // medianSample is the number of points that the automatic kernel width is computed from.
 const medianSample = 1000
 
-// MedianDistance returns the median Euclidean distance over all pairs of points, or of a sample if there are many. The
-// error is a *fault.Error on the given field of the API.
-func MedianDistance(points dataset.Dataset, rng *rand.Rand, field string) (float64, error) {
+// MedianDistance returns the median Euclidean distance over all pairs of points, or of a sample if there are many.
+// isWidth reports whether it can be the width of a kernel: it is positive and finite.
+func MedianDistance(points dataset.Dataset, rng *rand.Rand) (median float64, isWidth bool) {
 	sample := choose.Random[int](points.Rows(), medianSample, rng)
 	if len(sample) < 2 {
-		return 1, nil // one point: any width gives the same matrix
+		return 1, true // one point: any width gives the same matrix
 	}
 	squares := make([]float64, 0, len(sample)*(len(sample)-1)/2)
 	for at, i := range sample {
@@ -29,16 +28,11 @@ func MedianDistance(points dataset.Dataset, rng *rand.Rand, field string) (float
 	}
 	half := len(squares) / 2
 	choose.Rank(squares, half)
-	median := math.Sqrt(squares[half])
+	median = math.Sqrt(squares[half])
 	if len(squares)%2 == 0 {
 		median = (math.Sqrt(slices.Max(squares[:half])) + median) / 2
 	}
-	if !(median > 0) || math.IsInf(median, 0) {
-		return 0,
-			fault.Invalid("BAD_RHO", "rho auto is the median distance between points, which is %g here; give rho as "+
-				"a number", median).OnField(field)
-	}
-	return median, nil
+	return median, median > 0 && !math.IsInf(median, 0)
 }
 
 // squaredDistance returns the squared distance of two points, dense or sparse.

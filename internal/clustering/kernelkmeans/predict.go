@@ -6,7 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -28,13 +28,11 @@ type Prediction struct {
 func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh dataset.Dataset) (*Prediction, error) {
 	if kind := trained.Kind(); kind != dataset.KindPoints && kind != dataset.KindSparsePoints ||
 		p.Objective != ObjectiveKernelKmeans {
-		return nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
-			"only kernel-kmeans on points can assign new points; a graph, a kernel matrix or a cut says nothing "+
-				"about points outside it")
+		return nil, invalid.New(invalid.NewPointsForCut)
 	}
 	all, err := p.stacked(trained, fresh)
 	if err != nil {
-		return nil, fault.ShiftRows(err, -trained.Rows())
+		return nil, invalid.ShiftRows(err, -trained.Rows())
 	}
 	prediction := &Prediction{Matrix: p.Matrix, Points: all, labels: labels, old: p}
 	m := &prediction.Matrix
@@ -48,16 +46,14 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 	}
 	bound, err := kernel.FindBounds(*m, all)
 	m.Grid = kernel.GridFor(bound.RowSum)
-	return prediction, fault.ShiftRows(err, -trained.Rows())
+	return prediction, invalid.ShiftRows(err, -trained.Rows())
 }
 
 // stacked returns old points followed by new ones, in the units of the run. Files of sparse points do not state their
 // number of columns; missing columns are 0.
 func (p *Problem) stacked(before, after dataset.Dataset) (dataset.Dataset, error) {
 	if before.Kind() != after.Kind() {
-		return nil, fault.Invalid("OTHER_DATA",
-			"the job clustered %s, but the new data set is %s; predict needs the same kind of data", described(before),
-			described(after))
+		return nil, invalid.New(invalid.OtherKind, "clustered", before.Kind(), "given", after.Kind())
 	}
 	if old, isSparse := before.(*dataset.SparsePoints); isSparse {
 		fresh := after.(*dataset.SparsePoints)
@@ -71,25 +67,13 @@ func (p *Problem) stacked(before, after dataset.Dataset) (dataset.Dataset, error
 	}
 	old, fresh := before.(*dataset.Points), after.(*dataset.Points)
 	if fresh.D != old.D {
-		return nil, fault.Invalid("SIZE_MISMATCH",
-			"the new points have %d columns, but the job clustered points with %d", fresh.D, old.D)
+		return nil, invalid.New(invalid.OtherColumns, "columns", fresh.D, "clustered", old.D)
 	}
 	all, err := dataset.NewPoints(old.N+fresh.N, old.D, slices.Concat(old.Values, fresh.Values))
 	if err != nil {
 		return nil, err
 	}
 	return p.Units.Apply(all)
-}
-
-// described returns a kind of data in words.
-func described(data dataset.Dataset) string {
-	switch data.Kind() {
-	case dataset.KindPoints:
-		return "dense points"
-	case dataset.KindSparsePoints:
-		return "sparse points"
-	}
-	return "a " + data.Kind().String()
 }
 
 // K returns the number of clusters.

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
@@ -82,7 +83,7 @@ func TestPredictionRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := NewPrediction(problem, data, make([]int32, 30), c.fresh); !fault.Is(err, c.reason) {
+		if _, err := NewPrediction(problem, data, make([]int32, 30), c.fresh); !fault.Is(refusal.Of(err), c.reason) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -40,7 +40,7 @@ func (p *Problem) Rows() int { return p.n }
 // K returns the number of clusters.
 func (p *Problem) K() int { return p.spec.K }
 
-// Prepare checks a spec against the data and resolves it. The error is a *fault.Error if the spec or the data is
+// Prepare checks a spec against the data and resolves it. The error is an *invalid.Error if the spec or the data is
 // invalid.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	n := data.Rows()
@@ -64,8 +64,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	}
 	p.graph, _ = data.(*dataset.Graph)
 	if spec.Initialization.Start == clustering.StartMultilevel && p.graph == nil {
-		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "the start multilevel is for graphs").OnField(
-			"spec.initialization.start")
+		return nil, invalid.New(invalid.MultilevelNeedsGraph)
 	}
 	p.setUnit()
 	if err := p.prepareConstraints(); err != nil {
@@ -111,16 +110,15 @@ func (p *Problem) prepareWeights() error {
 	}
 	_, exponent := math.Frexp(total)
 	if !(total <= clustering.MaxWeight && total >= 1/clustering.MaxWeight) {
-		return fault.Invalid("BAD_WEIGHT", "the point weights add up to %g; scale them into %g..%g", total,
-			1/clustering.MaxWeight, clustering.MaxWeight)
+		return invalid.New(invalid.PointWeightSum, "total", total, "least", 1/clustering.MaxWeight,
+			"limit", clustering.MaxWeight)
 	}
 	p.weightGrid = kernel.Grid(exponent - 62)
 	p.weights = make([]float64, p.n)
 	for i, a := range p.options.Weights {
 		p.weights[i] = math.Ldexp(math.RoundToEven(math.Ldexp(a, -int(p.weightGrid))), int(p.weightGrid))
 		if p.weights[i] == 0 {
-			return fault.Invalid("BAD_WEIGHT",
-				"point %d has weight %g, too small compared with the sum of all weights, %g", i, a, total)
+			return invalid.New(invalid.PointWeightTooSmall, "point", i, "weight", a, "total", total)
 		}
 	}
 	return nil
@@ -171,18 +169,20 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 
 // prepareKernel resolves the kernel function and its parameters. Dense points are centered if that changes only the
 // rounding, so that no bits are wasted on a common offset. Sparse points would not stay sparse.
-func (p *Problem) prepareKernel(points dataset.Dataset) (err error) {
+func (p *Problem) prepareKernel(points dataset.Dataset) error {
 	m := &p.Matrix
 	if m.Function == 0 {
 		m.Function = kernel.Gaussian
 	}
 	named, _ := catalog.FindKernel(m.Function.String())
 	if named.Has("rho") {
-		if m.Rho = p.options.Rho; m.Rho == 0 {
-			if m.Rho, err = MedianDistance(points, p.Random(clustering.StreamRho),
-				p.options.field("kernel.rho")); err != nil {
-				return err
+		m.Rho = p.options.Rho
+		if m.Rho == 0 {
+			median, isWidth := MedianDistance(points, p.Random(clustering.StreamRho))
+			if !isWidth {
+				return invalid.New(invalid.NoKernelWidth, "median", median, "algorithm", p.options.Name())
 			}
+			m.Rho = median
 		}
 	}
 	if named.Has("gamma") { // only one of these kernels uses the degree, but it is set for both
@@ -213,23 +213,20 @@ func (p *Problem) checkCut() error {
 		neighbors, weights := p.graph.Row(i)
 		for at, w := range weights {
 			if w < 0 {
-				return fault.Invalid("NEGATIVE_AFFINITY", "edge %d-%d has weight %g; %v needs weights of at least 0%s",
-					i, neighbors[at], w, p.Objective, p.allowingNegative())
+				return p.negativeEdge(i, neighbors[at], w)
 			}
 		}
 	}
 	return nil
 }
 
-// allowingNegative returns which objectives of the algorithm allow negative weights, in parentheses, or "" if none do.
-func (p *Problem) allowingNegative() string {
+// negativeEdge returns the error of an edge with a negative weight. Some algorithms have objectives that allow it.
+func (p *Problem) negativeEdge(i int, j int32, weight float64) error {
 	switch p.options.MatrixOf {
-	case "":
-		return " (ratio-association and kernel-kmeans allow any)"
-	case "spectral":
-		return " (ratio-association allows any)"
+	case "", "spectral":
+		return invalid.New(invalid.NegativeEdge, "i", i, "j", j, "weight", weight, "objective", p.Objective)
 	}
-	return ""
+	return invalid.New(invalid.NegativeEdgeOfCut, "i", i, "j", j, "weight", weight, "objective", p.Objective)
 }
 
 // Landmarkable reports whether landmarks could replace the matrix; see package landmark.

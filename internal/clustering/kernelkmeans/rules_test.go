@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
@@ -364,7 +365,7 @@ func TestBadSpecs(t *testing.T) {
 			continue
 		}
 		_, err := trySolve(c.data, c.spec)
-		if !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		if !fault.Is(refusal.Of(err), c.reason) || !strings.Contains(refusal.Of(err).Error(), c.says) {
 			t.Errorf("%s: got %v, want reason %s saying %q", name, err, c.reason, c.says)
 		}
 	}
@@ -374,7 +375,7 @@ func TestBadSpecs(t *testing.T) {
 	}
 	if _, err := trySolve(mixed,
 		clustering.Spec{K: 2,
-			Algorithm: kk(Options{Function: kernel.Linear, Objective: ObjectiveRatioCut})}); !fault.Is(err,
+			Algorithm: kk(Options{Function: kernel.Linear, Objective: ObjectiveRatioCut})}); !fault.Is(refusal.Of(err),
 		"NEGATIVE_AFFINITY") {
 		t.Errorf("negative kernel values under a cut: %v", err)
 	}

@@ -7,9 +7,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering/coloring"
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
-	"github.com/cleave-project/cleave/internal/text"
 )
 
 // cop is COP-KMeans: k-means under hard constraints. Must-link components are assigned as a whole, in index order, each
@@ -30,17 +29,11 @@ func newCop(run state) *cop {
 
 // checkFeasible rejects constraints that no labels can satisfy, if a quick check can prove it.
 func (p *Problem) checkFeasible() error {
-	const field = "spec.supervision.constraints"
 	if p.Constraints.CountConflicts() > 0 {
-		return fault.Invalid("INCONSISTENT_CONSTRAINTS",
-			"%s: no labels satisfy both, and cop-kmeans takes constraints as hard",
-			p.Constraints.Conflicts(1)[0]).OnField(field)
+		return invalid.New(invalid.Conflict, "conflict", p.Constraints.Conflicts(1)[0])
 	}
 	if components := p.Constraints.Components().Count(); components < p.spec.K {
-		return fault.Invalid("INFEASIBLE_CONSTRAINTS",
-			"the constraints are proven infeasible: the must-links leave %s of points, too few for %d clusters that "+
-				"are not empty",
-			text.Plural(components, "group"), p.spec.K).OnField(field)
+		return invalid.New(invalid.TooFewGroups, "groups", components, "k", p.spec.K)
 	}
 	p.colored = newColored(p.Constraints, p.spec.K)
 	if clique := p.colored.Clique(); clique != nil {
@@ -48,10 +41,7 @@ func (p *Problem) checkFeasible() error {
 		for _, v := range clique[:min(len(clique), 12)] {
 			names = append(names, p.colored.describe(v))
 		}
-		return fault.Invalid("INFEASIBLE_CONSTRAINTS",
-			"the constraints are proven infeasible: %d points are all cannot-linked to each other (%s), which needs "+
-				"as many clusters, and k is %d",
-			len(clique), strings.Join(names, ", "), p.spec.K).OnField(field)
+		return invalid.New(invalid.Clique, "count", len(clique), "points", strings.Join(names, ", "), "k", p.spec.K)
 	}
 	return nil
 }
@@ -115,20 +105,11 @@ func (m *cop) colorComponents(ctx context.Context, costs []float64) ([]int32, er
 	if err != nil {
 		return nil, err
 	}
-	const field = "spec.supervision.constraints"
 	switch found {
 	case coloring.Uncolorable:
-		return nil,
-			fault.Invalid("INFEASIBLE_CONSTRAINTS",
-				"the constraints are proven infeasible: an exhaustive search found no way to put %d cannot-linked "+
-					"groups of points into %d clusters",
-				m.Len(), k).OnField(field)
+		return nil, invalid.New(invalid.NotColorable, "groups", m.Len(), "k", k)
 	case coloring.Undecided:
-		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END",
-			"cop-kmeans found no labels that satisfy all cannot-links, in %s and a search of %d steps; there may be "+
-				"none: use more clusters, fewer constraints or a larger max_restarts, or pc-kmeans, which "+
-				"may violate some",
-			text.Plural(1+m.p.options.MaxRestarts, "order"), coloring.SearchLimit)
+		return nil, invalid.New(invalid.NotColored, "orders", 1+m.p.options.MaxRestarts, "steps", coloring.SearchLimit)
 	}
 	return m.Reduce(ctx, colors, cost)
 }

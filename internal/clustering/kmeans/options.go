@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -124,8 +124,7 @@ func (o *Options) Name() string { return o.Algorithm.String() }
 // Validate implements clustering.Algorithm.
 func (o *Options) Validate(_ int, spec clustering.Spec) error {
 	if len(spec.Supervision.Seeds) == 0 && o.Algorithm.seeded() {
-		return fault.Invalid("NO_SEEDS", "%v starts from seeds; give at least one", o.Algorithm).OnField(
-			"spec.supervision.seeds")
+		return invalid.New(invalid.NoSeeds, "algorithm", o.Algorithm)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -29,8 +30,7 @@ func Predict(ctx context.Context, m *model.Model, data dataset.Dataset, threads 
 		return nil, err
 	}
 	if spec.Columns != m.D {
-		return nil, fault.Invalid("SIZE_MISMATCH",
-			"the points have %d columns, but the model was fitted to points with %d", spec.Columns, m.D)
+		return nil, invalid.New(invalid.ModelColumns, "columns", spec.Columns, "fitted", m.D)
 	}
 	source, err := vector.NewSource(spec, data)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -56,7 +57,7 @@ func (p *Problem) Columns() int { return p.d }
 // K returns the number of clusters.
 func (p *Problem) K() int { return p.spec.K }
 
-// Prepare checks a spec against the data and resolves it. The error is a *fault.Error if the spec or the data is
+// Prepare checks a spec against the data and resolves it. The error is an *invalid.Error if the spec or the data is
 // invalid.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
@@ -117,17 +118,13 @@ func (p *Problem) resolve(spec clustering.Spec) error {
 	p.raceRows = p.planRace()
 	p.plan = p.planStarts()
 	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
-		return fault.Invalid("TOO_MANY_COLUMNS",
-			"a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or "+
-				"the metric diagonal",
-			p.d, p.d, p.d, metric.MaxFullFeatures).OnField(clustering.Field(p.spec.Algorithm, "metric"))
+		return invalid.New(invalid.FullMetricColumns, "columns", p.d, "limit", metric.MaxFullFeatures,
+			"algorithm", p.spec.Algorithm.Name())
 	}
 	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full &&
 		size > maxScatterBytes {
-		return fault.Invalid("TOO_MANY_COLUMNS",
-			"the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most "+
-				"%d are gathered; reduce the columns, or take the metric diagonal",
-			p.d, size, p.n, int64(maxScatterBytes)).OnField(clustering.Field(p.spec.Algorithm, "metric"))
+		return invalid.New(invalid.ScatterBytes, "columns", p.d, "bytes", size, "rows", p.n, "limit", maxScatterBytes,
+			"algorithm", p.spec.Algorithm.Name())
 	}
 	return p.prepareLinks()
 }
@@ -183,10 +180,8 @@ func (p *Problem) prepareLinks() error {
 				continue
 			}
 			if bytes := 8 * int64(len(rows)+1) * int64(p.d); bytes > maxLinkBytes {
-				return fault.New(fault.ResourceExhausted, "TOO_MANY_CONSTRAINTS",
-					"the penalty %v needs the distances of constrained points, whose %d columns each would take more "+
-						"than %d bytes; give fewer constraints or the penalty potts",
-					p.options.Penalty, p.d, int64(maxLinkBytes)).OnField(clustering.Field(p.spec.Algorithm, "penalty"))
+				return invalid.New(invalid.LinkBytes, "penalty", p.options.Penalty, "columns", p.d, "limit", maxLinkBytes,
+					"algorithm", p.spec.Algorithm.Name())
 			}
 			rows[point] = make([]float64, p.d)
 			if err := p.row(rows[point], point); err != nil {
@@ -244,10 +239,9 @@ func (p *Problem) prepareCentroids() error {
 	if p.spec.Initialization.Start != clustering.StartCentroids {
 		return nil
 	}
-	const field = "spec.initialization.centroids"
 	if len(given) != p.spec.K*p.d {
-		return fault.Invalid("BAD_START", "there are %d values of centroids; %d clusters of %d columns need %d",
-			len(given), p.spec.K, p.d, p.spec.K*p.d).OnField(field)
+		return invalid.New(invalid.CentroidCount, "values", len(given), "k", p.spec.K, "columns", p.d,
+			"needed", p.spec.K*p.d)
 	}
 	scaled, err := p.Units.Apply(&dataset.Points{N: p.spec.K, D: p.d, Values: slices.Clone(given)})
 	if err != nil {
@@ -256,10 +250,8 @@ func (p *Problem) prepareCentroids() error {
 	p.options.InitialCentroids = scaled.(*dataset.Points).Values
 	for i, v := range p.options.InitialCentroids {
 		if !(math.Abs(v) <= metric.MaxValue) {
-			return fault.Invalid("BAD_START",
-				"the centroid of cluster %d has the value %v in column %d; magnitudes are at most %g, also when "+
-					"it is scaled",
-				i/p.d, given[i], i%p.d, metric.MaxValue).OnField(field)
+			return invalid.New(invalid.CentroidValue, "cluster", i/p.d, "value", given[i], "column", i%p.d,
+				"limit", metric.MaxValue)
 		}
 	}
 	p.options.InitialCentroids = centered(p.options.InitialCentroids, p.Vectors.Mean)
@@ -268,7 +260,7 @@ func (p *Problem) prepareCentroids() error {
 			break
 		}
 		if err := p.options.Distortion.Prepare(c, p.options.InitialCentroids[c*p.d:(c+1)*p.d]); err != nil {
-			return fault.Invalid("BAD_START", "the centroid of cluster %d: %v", c, err).OnField(field)
+			return invalid.New(invalid.CentroidUnusable, "cluster", c, "why", err)
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/test/clusteringtest"
 	"github.com/cleave-project/cleave/test/testscale"
 )
@@ -405,7 +406,7 @@ func TestBadInput(t *testing.T) {
 		"no algorithm": {points, clustering.Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
 	} {
 		_, err := trySolve(c.data, c.spec)
-		f, ok := errors.AsType[*fault.Error](err)
+		f, ok := errors.AsType[*fault.Error](refusal.Of(err))
 		if !ok || (c.reason != "" && f.Reason != c.reason) || !strings.Contains(f.Message, c.says) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -31,10 +31,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	switch data.(type) {
 	case *dataset.Points, *dataset.SparsePoints, *dataset.Kernel:
 	default:
-		return nil,
-			fault.Invalid("OPTION_DOES_NOT_APPLY",
-				"neighbors are found among points or in a kernel matrix; a %s has edges instead", data.Kind()).OnField(
-				clustering.FieldNeighbors)
+		return nil, invalid.New(invalid.NeighborsOfGraph, "kind", data.Kind())
 	}
 	if err := clustering.ValidateNeighbors(data.Rows(), spec); err != nil {
 		return nil, err
@@ -167,18 +164,13 @@ func Predict(
 // inUnits converts old and new points to the same units. It fails if they cannot be compared.
 func inUnits(scale clustering.Scale, trained, fresh dataset.Dataset) (old, later dataset.Dataset, err error) {
 	if trained.Kind() != dataset.KindPoints && trained.Kind() != dataset.KindSparsePoints {
-		return nil, nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
-			"the job clustered a %v, which has no coordinates to compare new points by; cluster old and new points "+
-				"together", trained.Kind())
+		return nil, nil, invalid.New(invalid.NewPointsForKind, "kind", trained.Kind())
 	}
 	if fresh.Kind() != trained.Kind() {
-		return nil, nil, fault.Invalid("OTHER_DATA",
-			"the job clustered %v, but the new data is of the kind %v; predict needs the same kind", trained.Kind(),
-			fresh.Kind())
+		return nil, nil, invalid.New(invalid.OtherKind, "clustered", trained.Kind(), "given", fresh.Kind())
 	}
 	if before, after := columnsOf(trained), columnsOf(fresh); before != after {
-		return nil, nil, fault.Invalid("SIZE_MISMATCH",
-			"the new points have %d columns, but the job clustered points with %d", after, before)
+		return nil, nil, invalid.New(invalid.OtherColumns, "columns", after, "clustered", before)
 	}
 	trained, units, _, err := clustering.InUnits(trained, scale)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
@@ -124,7 +125,7 @@ func TestPredictRefuses(t *testing.T) {
 		"other columns": {line, plane, "SIZE_MISMATCH"},
 	} {
 		if _, err := Predict(t.Context(), clustering.ScaleNone, 0, c.trained, make([]int32, c.trained.Rows()), c.fresh,
-			1); !fault.Is(err, c.reason) {
+			1); !fault.Is(refusal.Of(err), c.reason) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

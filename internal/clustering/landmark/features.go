@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
@@ -29,11 +29,8 @@ func draw(n int, spec clustering.Spec) ([]int32, error) {
 	options := spec.Algorithm.(*kernelkmeans.Options)
 	count := min(options.Landmarks, n)
 	if count < spec.K {
-		return nil,
-			fault.Invalid("BAD_LANDMARKS",
-				"%d landmarks cannot separate %d clusters; use at least as many, preferably 10 times as many",
-				options.Landmarks, spec.K).
-				OnField(clustering.Field(spec.Algorithm, "landmarks"))
+		return nil, invalid.New(invalid.TooFewLandmarks, "landmarks", options.Landmarks, "k", spec.K,
+			"algorithm", spec.Algorithm.Name())
 	}
 	return choose.Random[int32](n, count, spec.Random(clustering.StreamLandmarks)), nil
 }
@@ -73,8 +70,7 @@ func (p *Problem) features(ctx context.Context, points *dataset.Points, chosen [
 		}
 	}
 	if f.Rank == 0 {
-		return nil, fault.Invalid("NO_FEATURES",
-			"the kernel values of the landmarks with each other have no positive eigenvalue; choose another kernel")
+		return nil, invalid.New(invalid.NoFeatures)
 	}
 	return f, nil
 }

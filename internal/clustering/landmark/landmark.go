@@ -16,7 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
@@ -42,9 +42,7 @@ func Is(spec clustering.Spec) bool {
 func Prepare(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	points, dense := data.(*dataset.Points)
 	if !dense {
-		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "landmarks need dense points; the data is of the kind %v",
-			data.Kind()).
-			OnField(clustering.Field(spec.Algorithm, "landmarks"))
+		return nil, invalid.New(invalid.LandmarksNeedPoints, "kind", data.Kind(), "algorithm", spec.Algorithm.Name())
 	}
 	if err := clustering.Validate(points.N, spec); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
@@ -94,12 +95,13 @@ func TestBadNeighbors(t *testing.T) {
 	spec := clustering.Spec{
 		K: 2, Neighbors: clustering.Neighbors{Count: 3}, Algorithm: &spectral.Options{Algorithm: spectral.Spectral},
 	}
-	if _, err := local.Solve(t.Context(), set.data, spec, 1, clustering.NopObserver{}); !fault.Is(err,
+	if _, err := local.Solve(t.Context(), set.data, spec, 1, clustering.NopObserver{}); !fault.Is(refusal.Of(err),
 		"OPTION_DOES_NOT_APPLY") {
 		t.Errorf("a graph of a graph: %v", err)
 	}
 	points := &dataset.Points{N: 3, D: 1, Values: []float64{1, 2, 3}}
-	if _, err := local.Solve(t.Context(), points, spec, 1, clustering.NopObserver{}); !fault.Is(err, "BAD_KNN") {
+	_, err := local.Solve(t.Context(), points, spec, 1, clustering.NopObserver{})
+	if !fault.Is(refusal.Of(err), "BAD_KNN") {
 		t.Errorf("3 neighbors of 3 rows: %v", err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
@@ -267,8 +268,8 @@ func TestNoticesOfScales(t *testing.T) {
 	graph := clusteringtest.RandomGraph(t, clusteringtest.NewRand(1), 20, 2)
 	for name, spec := range specs(t, points) {
 		spec.Scale = clustering.ScaleZscore
-		if _, err := local.Solve(t.Context(), graph, spec, 1, clustering.NopObserver{}); !fault.Is(err,
-			"OPTION_DOES_NOT_APPLY") && !fault.Is(err, "INDEX_OUT_OF_RANGE") {
+		if _, err := local.Solve(t.Context(), graph, spec, 1, clustering.NopObserver{}); !fault.Is(refusal.Of(err),
+			"OPTION_DOES_NOT_APPLY") && !fault.Is(refusal.Of(err), "INDEX_OUT_OF_RANGE") {
 			t.Errorf("%s on a graph: %v", name, err)
 		}
 		// A run says what it was warned of, before it starts and in its result.

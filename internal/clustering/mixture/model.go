@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
@@ -38,15 +38,14 @@ const maxShareError = 1e-6
 func New(shares []float64, d int, values []float64) (*Mixture, error) {
 	k := len(shares)
 	if k < 1 || d < 1 || uint64(len(values)) != ValueRows(uint64(k), uint64(d))*uint64(d) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the mixture has %d clusters of %d columns and %d values", k,
-			d, len(values))
+		return nil, invalid.New(invalid.MixtureSize, "k", k, "columns", d, "values", len(values))
 	}
 	if err := CheckShares(shares); err != nil {
 		return nil, err
 	}
 	for i, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fault.Invalid("NOT_FINITE", "value %d in row %d of the mixture is %v", i%d, i/d, v)
+			return nil, invalid.New(invalid.MixtureValue, "column", i%d, "at", i/d, "value", v)
 		}
 	}
 	m := &Mixture{d: d, shares: slices.Clone(shares), centers: make([][]float64, k), factors: make([][][]float64, k),
@@ -55,8 +54,7 @@ func New(shares []float64, d int, values []float64) (*Mixture, error) {
 	for column, variance := range variances {
 		switch {
 		case variance < 0:
-			return nil, fault.Invalid("BAD_MIXTURE",
-				"the variance of column %d of the mixture is %v; it must not be negative", column, variance)
+			return nil, invalid.New(invalid.MixtureVariance, "column", column, "variance", variance)
 		case variance > 0:
 			m.few = append(m.few, column)
 			m.spread = append(m.spread, variance)
@@ -65,7 +63,7 @@ func New(shares []float64, d int, values []float64) (*Mixture, error) {
 		}
 	}
 	if len(m.smooth) == 0 {
-		return nil, fault.Invalid("BAD_MIXTURE", "no column of the mixture has a covariance")
+		return nil, invalid.New(invalid.MixtureCovariance)
 	}
 	for c := range k {
 		m.centers[c] = slices.Clone(means[c*d:][:d])
@@ -83,14 +81,12 @@ func CheckShares(shares []float64) error {
 	sum := 0.0
 	for c, share := range shares {
 		if !(share > 0 && share <= 1) {
-			return fault.Invalid("BAD_MIXTURE",
-				"the share of cluster %d in the mixture is %v; it must be above 0 and at most 1", c, share)
+			return invalid.New(invalid.MixtureShare, "cluster", c, "share", share)
 		}
 		sum += share
 	}
 	if math.Abs(sum-1) > maxShareError {
-		return fault.Invalid("BAD_MIXTURE",
-			"the shares of the clusters of the mixture add up to %v; they must add up to 1", sum)
+		return invalid.New(invalid.MixtureShareSum, "total", sum)
 	}
 	return nil
 }
@@ -106,9 +102,7 @@ func (m *Mixture) compact(c int, triangle []float64) ([][]float64, error) {
 			}
 		}
 		if !(factor[a][a] > 0) {
-			return nil, fault.Invalid("NOT_POSITIVE_DEFINITE",
-				"entry (%d,%d) of the triangle of cluster %d of the mixture is %v; it must be positive", row, row,
-				c, factor[a][a])
+			return nil, invalid.New(invalid.MixtureDiagonal, "at", row, "cluster", c, "value", factor[a][a])
 		}
 	}
 	for _, v := range triangle {
@@ -117,9 +111,7 @@ func (m *Mixture) compact(c int, triangle []float64) ([][]float64, error) {
 		}
 	}
 	if nonzero != 0 {
-		return nil, fault.Invalid("BAD_MIXTURE",
-			"cluster %d of the mixture has entries above the diagonal of its triangle or in columns without a "+
-				"covariance; they must be 0", c)
+		return nil, invalid.New(invalid.MixtureZeros, "cluster", c)
 	}
 	return factor, nil
 }
@@ -189,8 +181,7 @@ type Scores struct {
 // does not depend on the number of threads. Rows without constraints get the labels that Fit gave them.
 func (m *Mixture) Score(ctx context.Context, points *dataset.Points, labels []int32, threads int) (*Scores, error) {
 	if points.D != m.d {
-		return nil, fault.Invalid("SIZE_MISMATCH",
-			"the points have %d columns, but the model was fitted to points with %d", points.D, m.d)
+		return nil, invalid.New(invalid.ModelColumns, "columns", points.D, "fitted", m.d)
 	}
 	n, k := points.N, len(m.shares)
 	s := &Scores{Labels: labels, Own: make([]float64, n), Next: make([]float64, n), Posterior: make([]float64, n)}
@@ -206,8 +197,7 @@ func (m *Mixture) Score(ctx context.Context, points *dataset.Points, labels []in
 			m.measure(points.Row(i), z, distances)
 			for c, distance := range distances {
 				if math.IsNaN(distance) || math.IsInf(distance, 0) {
-					return fault.InRow(i, "TOO_FAR",
-						" is too far from cluster %d to be compared with it; check its values", c)
+					return invalid.InRow(i, invalid.TooFar, "cluster", c)
 				}
 				shares[c] = -distance / 2
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // anyFit returns a fit to random rows, some of whose columns have few values or a single one, and which rows are in
@@ -235,7 +236,7 @@ func TestScoreRefuses(t *testing.T) {
 		"SIZE_MISMATCH": {N: 1, D: 2, Values: []float64{1, 2}},
 		"TOO_FAR":       {N: 2, D: 3, Values: []float64{1, 0, 0, 1e200, 0, 0}},
 	} {
-		if _, err := m.Score(t.Context(), points, nil, 1); !fault.Is(err, reason) {
+		if _, err := m.Score(t.Context(), points, nil, 1); !fault.Is(refusal.Of(err), reason) {
 			t.Errorf("got %v, want %s", err, reason)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
@@ -23,7 +23,7 @@ func ByModel(ctx context.Context, m *model.Model, data dataset.Dataset, threads 
 	switch {
 	case m.Landmarks != nil:
 		found, err := byLandmarks(ctx, m, data, threads)
-		return found, fault.ShiftRows(err, -m.Landmarks.Points.N)
+		return found, invalid.ShiftRows(err, -m.Landmarks.Points.N)
 	case m.Mixture != nil:
 		return byMixture(ctx, m, data, threads)
 	}
@@ -34,12 +34,10 @@ func ByModel(ctx context.Context, m *model.Model, data dataset.Dataset, threads 
 func pointsFor(m *model.Model, data dataset.Dataset) (*dataset.Points, error) {
 	points, dense := data.(*dataset.Points)
 	if !dense {
-		return nil, fault.Invalid("OTHER_DATA",
-			"the model was made of dense points; the new data set is another kind of data (%v)", data.Kind())
+		return nil, invalid.New(invalid.ModelOfPoints, "kind", data.Kind())
 	}
 	if points.D != m.Columns() {
-		return nil, fault.Invalid("SIZE_MISMATCH",
-			"the points have %d columns, but the model was fitted to points with %d", points.D, m.Columns())
+		return nil, invalid.New(invalid.ModelColumns, "columns", points.D, "fitted", m.Columns())
 	}
 	return points, nil
 }

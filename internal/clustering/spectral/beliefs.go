@@ -8,7 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/connected"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/parallel"
@@ -140,22 +140,17 @@ func beliefsOf(pairs []constraint.Pair) []constraint.Belief {
 
 // givenBeliefs returns the Q given by the spec.
 func (p *Problem) givenBeliefs() (*beliefs, error) {
-	const field = "spec.constrained_spectral.beliefs"
 	seen := make(map[[2]int32]bool, len(p.options.Beliefs))
 	for at, b := range p.options.Beliefs {
 		if b.I < 0 || b.J < 0 || int(max(b.I, b.J)) >= p.n {
-			return nil, fault.Invalid("INDEX_OUT_OF_RANGE", "belief %d is about %d and %d; rows are 0..%d", at, b.I,
-				b.J, p.n-1).OnField(field)
+			return nil, invalid.New(invalid.BeliefRows, "belief", at, "i", b.I, "j", b.J, "limit", p.n-1)
 		}
 		if math.IsNaN(b.Value) || math.IsInf(b.Value, 0) {
-			return nil, fault.Invalid("BAD_BELIEF", "belief %d about %d and %d is %v; beliefs are finite numbers", at,
-				b.I, b.J, b.Value).OnField(field)
+			return nil, invalid.New(invalid.BeliefValue, "belief", at, "i", b.I, "j", b.J, "value", b.Value)
 		}
 		key := [2]int32{min(b.I, b.J), max(b.I, b.J)}
 		if seen[key] {
-			return nil,
-				fault.Invalid("REPEATED_BELIEF", "the pair %d, %d has two beliefs; give each unordered pair once", b.I,
-					b.J).OnField(field)
+			return nil, invalid.New(invalid.RepeatedBelief, "i", b.I, "j", b.J)
 		}
 		seen[key] = true
 	}

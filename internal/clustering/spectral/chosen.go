@@ -2,6 +2,7 @@ package spectral
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/span"
 	"github.com/cleave-project/cleave/internal/data/constraint"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -162,8 +163,19 @@ func (m *method) byPaper(ctx context.Context, rule clustering.CutRule,
 	}
 	result := &clustering.Result{}
 	err = run.constrained(ctx, result)
-	if fault.Is(err, "INFEASIBLE_BETA") || fault.Is(err, "TOO_FEW_CUTS") || fault.Is(err, "TOO_MANY_COMPONENTS") {
+	if hasNoCuts(err) {
 		return nil, nil
 	}
 	return result, err
+}
+
+// hasNoCuts reports whether an error says that a beta has too few cuts, or none that can be computed.
+func hasNoCuts(err error) bool {
+	for _, reason := range []invalid.Reason{invalid.BetaTooLarge, invalid.BetaOutside, invalid.NoBeta,
+		invalid.TooFewBeliefs, invalid.TooFewCuts, invalid.TooFewCutsOfPieces, invalid.TooManyPieces} {
+		if errors.Is(err, reason) {
+			return true
+		}
+	}
+	return false
 }

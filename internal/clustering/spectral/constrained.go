@@ -9,7 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -32,9 +32,7 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	k := m.spec.K
 	_, pieces := m.components()
 	if limit := max(64, 10*k, min(maxNullVectors, maxNullEntries/m.rows())); pieces > limit {
-		return fault.Invalid("TOO_MANY_COMPONENTS",
-			"the graph has %d connected components; constrained-spectral with this beta takes at most %d; set "+
-				"components to join to connect them", pieces, limit)
+		return invalid.New(invalid.TooManyPieces, "pieces", pieces, "limit", limit)
 	}
 	eigenvalues, err := m.beliefEigenvalues(ctx)
 	if err != nil {
@@ -57,14 +55,11 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 		return err
 	}
 	if len(cuts.Values) < k-1 {
-		remedy := "give a smaller beta"
-		if pieces > 1 {
-			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, "+
-				"do not count; set components to join to connect them", pieces)
+		if pieces > 1 { // cuts between them, which cost nothing, do not count
+			return invalid.New(invalid.TooFewCutsOfPieces, "found", len(cuts.Values), "needed", k-1, "k", k,
+				"beta", beta, "pieces", pieces)
 		}
-		return fault.Invalid("TOO_FEW_CUTS",
-			"only %d of the %d cuts that %d clusters need were found at beta = %.6g; %s",
-			len(cuts.Values), k-1, k, beta, remedy)
+		return invalid.New(invalid.TooFewCuts, "found", len(cuts.Values), "needed", k-1, "k", k, "beta", beta)
 	}
 	used := k - 1
 	report := &clustering.EigenReport{
@@ -264,28 +259,27 @@ func (m *method) chooseBeta(ctx context.Context, eigenvalues []float64) (beta fl
 	}
 	beta = m.betaOf(s)
 	if math.IsNaN(beta) || math.IsInf(beta, 0) {
-		return 0, 0,
-			infeasible("there are too few beliefs for %d clusters: the matrix of beliefs has too few positive "+
-				"eigenvalues", k)
+		return 0, 0, invalid.New(invalid.TooFewBeliefs, "k", k)
 	}
 	if feasible = s.feasible(beta); feasible < k-1 {
-		limit := s.limit(k)
-		usable := fmt.Sprintf("the largest usable beta is just below %.6g", limit)
-		switch {
-		case !(limit > 0):
-			usable = fmt.Sprintf("no beta above 0 is feasible: there are too few beliefs for so many clusters, or "+
-				"more of them say apart than together (largest usable beta %.6g)", limit)
-		case beta < s.total && limit > s.total: // the whole graph, which is not a cut, is one of the feasible vectors
-			usable = fmt.Sprintf("a beta from %.6g to just below %.6g would do", s.total, limit)
-		}
-		return 0, 0, infeasible("beta = %.6g leaves %d feasible vectors, but %d clusters need %d; %s", beta,
-			max(0, feasible), k, k-1, usable).With("largest_beta", fmt.Sprint(limit))
+		return 0, 0, s.infeasible(k, beta, max(0, feasible))
 	}
 	return beta, feasible, nil
 }
 
-func infeasible(format string, args ...any) *fault.Error {
-	return fault.Invalid("INFEASIBLE_BETA", format, args...).OnField("spec.constrained_spectral.beta")
+// infeasible returns the error of a beta with too few feasible vectors for k clusters.
+func (s *beliefSpectrum) infeasible(k int, beta float64, feasible int) error {
+	limit := s.limit(k)
+	switch {
+	case !(limit > 0):
+		return invalid.New(invalid.NoBeta, "beta", beta, "feasible", feasible, "k", k, "needed", k-1,
+			"largest_beta", limit)
+	case beta < s.total && limit > s.total: // the whole graph, which is not a cut, is one of the feasible vectors
+		return invalid.New(invalid.BetaOutside, "beta", beta, "feasible", feasible, "k", k, "needed", k-1,
+			"least_beta", s.total, "largest_beta", limit)
+	}
+	return invalid.New(invalid.BetaTooLarge, "beta", beta, "feasible", feasible, "k", k, "needed", k-1,
+		"largest_beta", limit)
 }
 
 // betaOf returns the beta of the rule.

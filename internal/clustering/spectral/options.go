@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -135,15 +135,11 @@ func (o *Options) Validate(_ int, spec clustering.Spec) error {
 	case o.Algorithm != Constrained || len(o.Beliefs)+len(spec.Supervision.Constraints) > 0:
 		return nil
 	case len(spec.Supervision.Seeds) == 0:
-		return fault.Invalid("NO_BELIEFS",
-			"constrained-spectral needs constraints, seeds or beliefs; use spectral if there are none").OnField(
-			"spec.supervision.constraints")
+		return invalid.New(invalid.NoBeliefs)
 	case !slices.ContainsFunc(spec.Supervision.Seeds, func(s constraint.Seed) bool {
 		return s.Index != spec.Supervision.Seeds[0].Index
 	}):
-		return fault.Invalid("NO_BELIEFS",
-			"all seeds are for point %d; constrained-spectral needs seeds for at least two points",
-			spec.Supervision.Seeds[0].Index).OnField("spec.supervision.seeds")
+		return invalid.New(invalid.SeedsOfOnePoint, "point", spec.Supervision.Seeds[0].Index)
 	}
 	return nil
 }

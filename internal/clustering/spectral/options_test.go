@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
@@ -98,7 +99,7 @@ func TestKernelFaultsNameTheirAlgorithm(t *testing.T) {
 	pair := []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}
 	check := func(name string, err error) {
 		t.Helper()
-		bad, ok := err.(*fault.Error)
+		bad, ok := refusal.Of(err).(*fault.Error)
 		if !ok || bad.Reason != "BAD_RHO" || bad.Field != "spec."+name+".kernel.rho" {
 			t.Errorf("%s: got %#v", name, err)
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 )
 
 // Problem is a spec with every choice resolved for its data. The affinity and the reported objective are those of the
@@ -22,7 +22,7 @@ type Problem struct {
 	shared  *Shared           // shared with problems of other k; nil if there are none
 }
 
-// Prepare checks a spec against the data and resolves it. The error is a *fault.Error if the spec or the data is
+// Prepare checks a spec against the data and resolves it. The error is an *invalid.Error if the spec or the data is
 // invalid.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
@@ -64,9 +64,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	case p.choosesByPairs():
 		p.pairs = p.allPairs()
 		if len(p.pairs) == 0 {
-			err = fault.Invalid("NO_BELIEFS",
-				"no two points are constrained: every constraint links a point to itself, or the labels of the seeds "+
-					"are as likely equal as not").OnField("spec.supervision.constraints")
+			err = invalid.New(invalid.NoPairs)
 		}
 	default:
 		p.beliefs, err = p.allBeliefs()

@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
@@ -19,14 +19,11 @@ const maxSourceRows = 2000
 // the objects that are clustered (Wang2014 7.4).
 func BeliefsFromPoints(points *dataset.Points) ([]constraint.Belief, error) {
 	if points.N > maxSourceRows {
-		return nil, fault.Invalid("TOO_MANY_ROWS",
-			"there are %d points, and at most %d are supported, because all pairs of them are used; build a graph of "+
-				"their nearest neighbors instead and give it as the source graph",
-			points.N, maxSourceRows)
+		return nil, invalid.New(invalid.SourceRows, "points", points.N, "limit", maxSourceRows)
 	}
-	rho, err := kernelkmeans.MedianDistance(points, rand.New(rand.NewPCG(0, clustering.StreamRho)), "")
-	if err != nil {
-		return nil, err
+	rho, isWidth := kernelkmeans.MedianDistance(points, rand.New(rand.NewPCG(0, clustering.StreamRho)))
+	if !isWidth {
+		return nil, invalid.New(invalid.NoSourceWidth, "median", rho)
 	}
 	beliefs := make([]constraint.Belief, 0, points.N*(points.N-1)/2)
 	for i := range points.N {

@@ -8,7 +8,6 @@ import (
 
 	"cmp"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
@@ -42,7 +41,7 @@ func (r *Room) checkSize(ctx context.Context, spec *cleavev1.JobSpec) error {
 	k := spec.GetK()
 	most := spec.GetKRange().GetMax()
 	err := cmp.Or(l.CheckClusters("spec.k", fmt.Sprintf("k is %d", k), int64(k)),
-		l.CheckClusters(clustering.FieldRange, fmt.Sprintf("the largest k is %d", most), int64(most)))
+		l.CheckClusters("spec.k_range", fmt.Sprintf("the largest k is %d", most), int64(most)))
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,8 @@ package refusal
 
 import "github.com/cleave-project/cleave/internal/invalid"
 
-// refusals has what users see of every reason.
-var refusals = map[invalid.Reason]refusal{
+// ofRows has what users see of reasons about rows, and about kernels, metrics and neighbors of them.
+var ofRows = map[invalid.Reason]refusal{
 	// rows of the data, and kernels of them
 	invalid.NoKernelOf: {reason: "UNSUPPORTED_DATA",
 		says: "a kernel matrix cannot be made from this kind of data"},
@@ -64,12 +64,4 @@ var refusals = map[invalid.Reason]refusal{
 		says: "neighbors among points of {columns} columns are found for points of the same kind and columns"},
 	invalid.OtherSparsePoints: {reason: "UNSUPPORTED_DATA",
 		says: "neighbors among sparse points of {columns} columns are found for points of the same kind and columns"},
-
-	// costs of joint assignments
-	invalid.LabelCost: {reason: "BAD_COST",
-		says: "the cost of label {label} for point {point} is {cost}; costs must be finite"},
-	invalid.PairCost: {reason: "BAD_COST",
-		says: "pair {pair} ({i},{j}) costs {cost}; costs of pairs must be finite and at least 0"},
-	invalid.CostOverflow: {reason: "BAD_COST",
-		says: "the costs add up to {total}, which is not a finite number; scale them down"},
 }
