@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
+	"github.com/cleave-project/cleave/internal/refusal"
 	"github.com/cleave-project/cleave/test/tabletest"
 )
 
@@ -73,7 +74,7 @@ func FuzzSpec(f *testing.F) {
 				err = clustering.Validate(rows, domain)
 			}
 			if err != nil {
-				mustBeFault(t, err)
+				mustBeFault(t, refusal.Of(err))
 			}
 		})
 	})
