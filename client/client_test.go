@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -37,6 +38,32 @@ func TestCallsAreRepeated(t *testing.T) {
 	_, err = c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: "job"})
 	if status.Code(err) != codes.Unavailable || calls.Load() != 5 {
 		t.Errorf("after %d calls: %v", calls.Load(), err)
+	}
+}
+
+// A request without an ID gets one before it is sent, so that a coordinator knows the same request again.
+func TestARepeatedCallCreatesOneJob(t *testing.T) {
+	var ids []string
+	c, _ := connectTo(t, func(call int32, stream grpc.ServerStream) error {
+		received, err := proto.Marshal(stream.(requested).request)
+		if err != nil {
+			return err
+		}
+		var request cleavev1.CreateJobRequest
+		if err := proto.Unmarshal(received, &request); err != nil {
+			return err
+		}
+		ids = append(ids, request.GetRequestId())
+		if call == 1 {
+			return status.Error(codes.Unavailable, "the response is lost")
+		}
+		return stream.SendMsg(&cleavev1.CreateJobResponse{Job: &cleavev1.Job{}})
+	})
+	if _, err := c.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(ids) != 2 || ids[0] == "" || ids[0] != ids[1] {
+		t.Errorf("the request IDs are %q", ids)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -24,10 +23,6 @@ import (
 // CreateJob creates a job, or returns the one that the same request ID created before. Without a request ID, each call
 // creates one job, however often it is retried.
 func (c *Client) CreateJob(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.Job, error) {
-	if request.GetRequestId() == "" {
-		request = proto.CloneOf(request)
-		request.RequestId = uuid.NewString()
-	}
 	response, err := c.Jobs.CreateJob(ctx, request)
 	return response.GetJob(), err
 }

@@ -8,11 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -68,6 +71,11 @@ func (l *leader) failed(address string, err error) {
 
 // Invoke implements grpc.ClientConnInterface. It repeats the call.
 func (l *leader) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	if request, is := args.(*cleavev1.CreateJobRequest); is && request.GetRequestId() == "" {
+		identified := proto.CloneOf(request)
+		identified.RequestId = uuid.NewString() // so that repeating the call creates no second job
+		args = identified
+	}
 	return l.explain(l.repeat(ctx, func(ctx context.Context) error {
 		address, c, err := l.choose()
 		if err != nil {

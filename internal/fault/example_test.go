@@ -46,16 +46,3 @@ func ExampleInCell() {
 	// the row of "ann", column 2 is -1; values must be 0 and above
 	// points.csv: row 7, column 2 is -1; values must be 0 and above false
 }
-
-// Rows that were checked behind 1000 others keep their own numbers.
-func ExampleShiftRows() {
-	fmt.Println(fault.ShiftRows(fault.InRow(1003, "ZERO_ROW", " is all zeros"), -1000))
-	fmt.Println(fault.ShiftRows(fault.InCell(1003, 2, "NEGATIVE_VALUE", " is -1"), -1000))
-	fmt.Println(fault.ShiftRows(fault.InRow(3, "ZERO_ROW", " is all zeros"), -1000))
-	fmt.Println(fault.ShiftRows(nil, -1000))
-	// Output:
-	// row 3 is all zeros
-	// row 3, column 2 is -1
-	// row 3 is all zeros
-	// <nil>
-}

@@ -92,23 +92,6 @@ func (e *Error) Problem() (row, column int, problem string, ok bool) {
 	return row, column, problem, true
 }
 
-// ShiftRows adds a number to the row that a fault by InRow or InCell is about, for rows that follow others in what was
-// checked. It returns other errors unchanged, as well as faults of rows that would be negative.
-func ShiftRows(err error, by int) error {
-	var f *Error
-	if !errors.As(err, &f) {
-		return err
-	}
-	switch row, column, problem, ok := f.Problem(); {
-	case !ok || row+by < 0:
-		return err
-	case column < 0:
-		return InRow(row+by, f.Reason, "%s", problem)
-	default:
-		return InCell(row+by, column, f.Reason, "%s", problem)
-	}
-}
-
 // OnField sets the path of the request field at fault and returns e.
 func (e *Error) OnField(field string) *Error {
 	e.Field = field

@@ -219,7 +219,7 @@ func uploadNotFound(id string) error {
 // uploadLost returns the error for a resumed upload whose parts were discarded after GetUpload had counted them.
 // Clients call GetUpload and try again.
 func uploadLost(id string) error {
-	return fault.New(fault.Unavailable, "UPLOAD_NOT_FOUND",
+	return fault.New(fault.Unavailable, "UPLOAD_PARTS_LOST",
 		"some parts of the upload %.60q are gone; call GetUpload, and resume after the parts that it reports", id).With(
 		"upload_id", id)
 }

@@ -141,7 +141,7 @@ func (r *Room) MemoryFor(ctx context.Context, id string, tables ...string) (m re
 // CheckDisk rejects what would need more space than the disk has or the quota allows.
 func (r *Room) CheckDisk(bytes int64) error {
 	if free, known := r.Blobs.Free(); known && free-bytes < r.Limits.FreeDisk {
-		return fault.New(fault.ResourceExhausted, "DISK_FULL",
+		return fault.New(fault.ResourceExhausted, store.DiskFull,
 			"the disk of the blob store has %s free, of which %s must stay free, and this needs %s; free some space "+
 				"and try again",
 			text.Bytes(free), text.Bytes(r.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(records.RetryRoom)

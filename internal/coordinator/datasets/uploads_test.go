@@ -127,7 +127,7 @@ func TestUploadsGoOn(t *testing.T) {
 	early, leave := send(parts[0])
 	_, err = early.CloseAndRecv()
 	leave()
-	coordinatortest.WantError(t, err, codes.Unavailable, "UPLOAD_NOT_FOUND")
+	coordinatortest.WantError(t, err, codes.Unavailable, "UPLOAD_PARTS_LOST")
 	if n, err := arrived(); n != 2 || err != nil {
 		t.Errorf("after a resume that asked for more, %d parts are kept, %v", n, err)
 	}
@@ -216,5 +216,5 @@ func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 		header.FirstPart = 0
 	}
 	_, err := resume(2)
-	coordinatortest.WantError(t, err, codes.Unavailable, "UPLOAD_NOT_FOUND") // clients try again, and start over
+	coordinatortest.WantError(t, err, codes.Unavailable, "UPLOAD_PARTS_LOST") // clients try again, and start over
 }
