@@ -21,8 +21,8 @@ const (
 	electionTimeout  = 30 * time.Second // if one is a standby: there will be a leader soon
 	reconnectTimeout = time.Minute      // if one has answered before: it is probably restarting
 
-	// An overloaded coordinator refuses calls and says when to retry. Pauses grow from there, or from the first pause of
-	// repeats if that is longer, up to maxRefusalPause.
+	// An overloaded coordinator refuses calls and says when to retry. Pauses grow from there, or from the first pause
+	// of repeats if that is longer, up to maxRefusalPause.
 	maxRefusals     = 6
 	maxRefusalPause = 20 * time.Second
 )

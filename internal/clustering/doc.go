@@ -8,7 +8,7 @@
 // Prepare of a family turns a Spec and a data set into its Problem: checked options, the matrix or the rows to work on,
 // and which start each restart has. A Problem with an executor is a Job. Run calls
 //
-//	Job.Begin              what all restarts share: a Setup. That of kernelkmeans sets the weights and reads the diagonal
+//	Job.Begin              what all restarts share: a Setup; that of kernelkmeans sets the weights
 //	Setup.NewStepper       one Stepper for each restart
 //	Stepper.Init           the first labels, or Stepper.Restore, from a snapshot
 //	Stepper.Step           one iteration, until a Report says Stop or MaxIterations are done

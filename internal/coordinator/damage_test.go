@@ -143,8 +143,9 @@ func TestDamagedBlobsAreNotServed(t *testing.T) {
 		"neighbors": {"RESULT_DAMAGED", "graph of neighbors of job " + id, func() error {
 			return drain(h.Jobs.GetNeighborGraph(ctx, &cleavev1.GetNeighborGraphRequest{JobId: id}))
 		}},
-		"datasets": {"DATASET_DAMAGED", "data set " + data, func() error { return load(h, coordinatortest.Spec(data)) }},
-		"tables":   {"TABLE_DAMAGED", "table " + table.GetTableId(), func() error { return load(h, withTable) }},
+		"datasets": {"DATASET_DAMAGED", "data set " + data,
+			func() error { return load(h, coordinatortest.Spec(data)) }},
+		"tables": {"TABLE_DAMAGED", "table " + table.GetTableId(), func() error { return load(h, withTable) }},
 	}
 	random := rand.New(rand.NewPCG(5, 6))
 	for name, kind := range reads {
@@ -269,7 +270,8 @@ func TestADamagedRequestIsNamed(t *testing.T) {
 	request := &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(h.Upload()), RequestId: "nightly"}
 	h.End(h.Submit(request))
 	key := records.RequestKey("", "nightly")
-	if err := h.Coordinator.Writer().Commit(store.Txn{Put: []store.Entry{{Key: key, Value: []byte{0xff}}}}); err != nil {
+	if err := h.Coordinator.Writer().Commit(store.Txn{Put: []store.Entry{{Key: key,
+		Value: []byte{0xff}}}}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := h.Jobs.CreateJob(t.Context(), request)

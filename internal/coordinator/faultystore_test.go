@@ -36,7 +36,8 @@ func TestACallerWhoLeavesDoesNotWaitForTheStore(t *testing.T) {
 	}{
 		"CreateJob": {
 			func(ctx context.Context) error {
-				_, err := service.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data), RequestId: "left"})
+				_, err := service.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data),
+					RequestId: "left"})
 				return err
 			},
 			func() bool {

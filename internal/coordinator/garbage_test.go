@@ -215,7 +215,8 @@ func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
 	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
 	h.Coordinator.AwaitCleanup()
 	const blob = "datasets/successor/1"
-	if err := h.Coordinator.Writer().Commit(store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
+	marked := store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}
+	if err := h.Coordinator.Writer().Commit(marked); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Blobs.Put(t.Context(), blob, func(w io.Writer) error {

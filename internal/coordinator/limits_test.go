@@ -245,7 +245,8 @@ func TestAcceptedJobsKeepTheirSize(t *testing.T) {
 	s.Supervision = &cleavev1.Supervision{Constraints: coordinatortest.Constraints("must 0 2", "must 1 3")}
 	id := h.Create(s)
 	onTable := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2},
-		Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.StoreTable(coordinatortest.Plants(t, 30))}}}
+		Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.StoreTable(coordinatortest.Plants(t,
+			30))}}}
 	ids := []string{id, h.Create(onTable), h.Create(onClasses(h.StoreTable(twoClasses(t))))}
 	h.FirstEvents(ids[0], 1)
 	h.Crash()

@@ -119,7 +119,8 @@ func TestListJobs(t *testing.T) {
 	h = coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
 	check()
 
-	if err := h.Coordinator.Jobs().Delete(identity.NewContext(t.Context(), admin), ids["job 2"], time.Now()); err != nil {
+	if err := h.Coordinator.Jobs().Delete(identity.NewContext(t.Context(), admin), ids["job 2"],
+		time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := listAs(h, ann, &cleavev1.ListJobsRequest{}); !slices.Equal(got, []string{"job 3", "job 0"}) {

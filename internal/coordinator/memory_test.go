@@ -21,7 +21,8 @@ const tooSmall = "COORDINATOR_TOO_SMALL"
 // spectralJob is a job that finds eigenvectors in the coordinator, and what it takes there.
 func spectralJob(h *coordinatortest.Harness) (*cleavev1.JobSpec, int64) {
 	h.T.Helper()
-	d, err := wire.SendDataset(h.T.Context(), h.Datasets, "noise", coordinatortest.Noise(h.T, 1000, 2), wire.UploadStart{})
+	d, err := wire.SendDataset(h.T.Context(), h.Datasets, "noise", coordinatortest.Noise(h.T, 1000, 2),
+		wire.UploadStart{})
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -40,7 +41,8 @@ func TestAJobThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 	cfg := coordinatortest.Config()
 	cfg.MemoryBytes = needed - 1
 	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
-	data, err := wire.SendDataset(t.Context(), h.Datasets, "noise", coordinatortest.Noise(t, 1000, 2), wire.UploadStart{})
+	data, err := wire.SendDataset(t.Context(), h.Datasets, "noise", coordinatortest.Noise(t, 1000, 2),
+		wire.UploadStart{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,8 @@ func TestAJobThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 // and a job that does not fit with one is refused.
 func TestConstrainedPointsTakeTheCoordinatorsMemory(t *testing.T) {
 	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
-	data, err := wire.SendDataset(t.Context(), h.Datasets, "noise", coordinatortest.Noise(t, 1000, 2), wire.UploadStart{})
+	data, err := wire.SendDataset(t.Context(), h.Datasets, "noise", coordinatortest.Noise(t, 1000, 2),
+		wire.UploadStart{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +255,8 @@ func TestCallsShareTheMemoryOfJobs(t *testing.T) {
 			return err
 		},
 		"predict": func() error {
-			return h.Coordinator.Results().Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
+			return h.Coordinator.Results().Predict(t.Context(),
+				&cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
 		},
 	}
 	for name, call := range calls {

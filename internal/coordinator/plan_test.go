@@ -26,7 +26,8 @@ const (
 // noiseJob uploads 300 points, which make 19 tiles, and returns a job on them and what it needs.
 func noiseJob(h *coordinatortest.Harness, storage cleavev1.StorageMode) (*cleavev1.JobSpec, planning.Workload) {
 	h.T.Helper()
-	d, err := wire.SendDataset(h.T.Context(), h.Datasets, "noise", coordinatortest.Noise(h.T, 300, 3), wire.UploadStart{})
+	d, err := wire.SendDataset(h.T.Context(), h.Datasets, "noise", coordinatortest.Noise(h.T, 300, 3),
+		wire.UploadStart{})
 	if err != nil {
 		h.T.Fatal(err)
 	}

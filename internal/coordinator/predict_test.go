@@ -154,7 +154,8 @@ func TestPredictionWhileAJobWaitsForItsMemory(t *testing.T) {
 			all, _ := h.Coordinator.JobMemory().Reserve(t.Context(), cfg.MemoryBytes, time.Minute)
 			waited <- all
 		}()
-		coordinatortest.Await(t, "a job that waits for the memory of the prediction", h.Coordinator.JobMemory().Contended)
+		coordinatortest.Await(t, "a job that waits for the memory of the prediction",
+			h.Coordinator.JobMemory().Contended)
 		return release, err
 	}
 	if err := h.Coordinator.Results().Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh},
@@ -248,7 +249,8 @@ func TestPredictionWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	predict := func() error {
-		return h.Coordinator.Results().Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
+		return h.Coordinator.Results().Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data},
+			unsent)
 	}
 	maxWait := h.Coordinator.Results().PredictionWait
 	h.Coordinator.Results().PredictionWait = time.Millisecond

@@ -169,7 +169,8 @@ func TestRangesThatAreRefused(t *testing.T) {
 		"beyond n":  func(s *cleavev1.JobSpec) { s.GetKRange().Max = 31 },
 		"too many":  func(s *cleavev1.JobSpec) { s.GetKRange().Max = 90 },
 		"seeds": func(s *cleavev1.JobSpec) {
-			s.Supervision = &cleavev1.Supervision{Seeds: coordinatortest.Seeds([2]int32{0, 0}, [2]int32{1, 1}, [2]int32{2, 2})}
+			s.Supervision = &cleavev1.Supervision{Seeds: coordinatortest.Seeds([2]int32{0, 0}, [2]int32{1, 1},
+				[2]int32{2, 2})}
 		},
 	} {
 		s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id},

@@ -185,7 +185,8 @@ func TestQuotaSparesJobs(t *testing.T) {
 	h.Coordinator.Retention().Config.Quota = h.Coordinator.Retention().Used() - 1
 	sweep(h)
 	wantKept(h, all[1:], all...)
-	h.Coordinator.Retention().Config.Quota = h.Coordinator.Retention().Used() - 4000 // more than the results of both jobs
+	// More than the results of both jobs.
+	h.Coordinator.Retention().Config.Quota = h.Coordinator.Retention().Used() - 4000
 	sweep(h)
 	wantKept(h, []string{second, jobs[1]}, all...)
 }
@@ -315,7 +316,8 @@ func TestAQuotaAloneSparesWhatIsInUse(t *testing.T) {
 
 // A damaged record of a job does not stop the sweep, which keeps whatever that job may use.
 func TestSweepPastDamagedRecords(t *testing.T) {
-	h, now := retaining(t, records.RetentionConfig{KeepJobs: 30 * day, KeepDatasets: 10 * day}, coordinatortest.Steps(1))
+	h, now := retaining(t, records.RetentionConfig{KeepJobs: 30 * day, KeepDatasets: 10 * day},
+		coordinatortest.Steps(1))
 	used := h.Points(4)
 	unused := h.Points(5)
 	late := h.Points(6)

@@ -323,7 +323,8 @@ func (e *Executor) blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 	values := make([][]float64, len(blocks))
 	for at, b := range blocks {
 		if len(b.Points) > e.job.need.Matrix.Block {
-			return nil, fmt.Errorf("fleet: a block of %d points, planned were %d", len(b.Points), e.job.need.Matrix.Block)
+			return nil, fmt.Errorf("fleet: a block of %d points, planned were %d", len(b.Points),
+				e.job.need.Matrix.Block)
 		}
 		values[at] = make([]float64, len(b.Points)*b.Width(e.job.current.k))
 	}

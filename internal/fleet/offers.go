@@ -208,7 +208,8 @@ func (e *execution) finishAdoption(g *group, err error) {
 func (e *execution) computeIdentity() ([]byte, error) {
 	p := proto.CloneOf(e.prepareMessage())
 	e.fleet.mu.Lock()
-	payloads := maps.Clone(e.fleet.state.payloads) // hashing them takes long; those of this job stay until it is released
+	// Hashing them takes long; those of this job stay until it is released.
+	payloads := maps.Clone(e.fleet.state.payloads)
 	e.fleet.mu.Unlock()
 	inlineHashes(p.ProtoReflect(), payloads)
 	described, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)

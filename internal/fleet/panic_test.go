@@ -48,7 +48,8 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 		"request": {request: func(*workerv1.Command, *group, []int) { panic("a defect") }},
 		"answer":  {request: always(&workerv1.Command{}), decode: func(*reply) error { panic("a defect") }},
 	} {
-		if err := x.job.perform(t.Context(), op); !fault.Is(err, "PANIC") || !strings.Contains(err.Error(), "a defect") {
+		if err := x.job.perform(t.Context(), op); !fault.Is(err, "PANIC") ||
+			!strings.Contains(err.Error(), "a defect") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

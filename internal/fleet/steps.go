@@ -66,7 +66,8 @@ func newStepAnswers(e *KMeansExecutor, queries []vector.Query) *stepAnswers {
 
 // maxBytes limits the answer for some tiles.
 func (s *stepAnswers) maxBytes(tiles []int) int {
-	return binary.MaxVarintLen64 + len(s.lanes)*(12*s.executor.job.rowsOf(tiles)+16*len(tiles)) + s.executor.changeBytes()
+	ofLane := 12*s.executor.job.rowsOf(tiles) + 16*len(tiles)
+	return binary.MaxVarintLen64 + len(s.lanes)*ofLane + s.executor.changeBytes()
 }
 
 // merge adds the answer for some tiles.

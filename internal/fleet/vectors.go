@@ -210,8 +210,8 @@ func (e *KMeansExecutor) Farthest(ctx context.Context, queries []vector.Query) (
 	defer packed.free()
 	return e.job.farthest(ctx, lanesOf(queries, queryLane),
 		packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-			c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.job.current.step,
-				Queries: queries}}
+			farthest := &workerv1.VectorFarthest{Step: e.job.current.step, Queries: queries}
+			c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: farthest}
 		}))
 }
 
@@ -393,7 +393,8 @@ func (e *KMeansExecutor) scatter(ctx context.Context, queries []vector.Query) ([
 	totals := make([][]float64, len(queries))
 	for tiles := range slices.Chunk(partition.AllTiles(e.job.rows), atOnce) {
 		op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.job.current.step, Queries: queries}}
+			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.job.current.step,
+				Queries: queries}}
 		})
 		op.name, op.tiles = "scatter", tiles
 		values, err := e.measure(ctx, op, queries, size, e.job.atStep)

@@ -171,7 +171,8 @@ func (p *interior) productAfter(d *direction, primal, dual float64) float64 {
 	}
 	for t := range p.excess {
 		total += float64((p.excess[t] + float64(primal*d.excess[t])) * (p.room[t] - float64(dual*d.multiplier[t])))
-		total += float64((p.deficit[t] + float64(primal*d.deficit[t])) * (p.multiplier[t] + float64(dual*d.multiplier[t])))
+		total += float64((p.deficit[t] + float64(primal*d.deficit[t])) *
+			(p.multiplier[t] + float64(dual*d.multiplier[t])))
 	}
 	return total / float64(len(p.share)+2*len(p.excess))
 }

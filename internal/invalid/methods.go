@@ -20,19 +20,19 @@ const (
 const (
 	NoBeliefs          Reason = "there are no beliefs"
 	NoPairs            Reason = "no two points are constrained"
-	SeedsOfOnePoint    Reason = "all seeds are of one point"                    // point
-	BeliefRows         Reason = "a belief's rows are out of range"              // belief, i, j, limit
-	BeliefValue        Reason = "a belief is not finite"                        // belief, i, j, value
-	RepeatedBelief     Reason = "a pair has two beliefs"                        // i, j
-	SourceRows         Reason = "there are too many points for beliefs"         // points, limit
-	NoSourceWidth      Reason = "the median distance of points is no width"     // median
-	TooManyPieces      Reason = "the graph has too many connected components"   // pieces, limit
-	TooFewCuts         Reason = "too few cuts were found"                       // found, needed, k, beta
-	TooFewCutsOfPieces Reason = "too few cuts within components were found"     // found, needed, k, beta, pieces
-	TooFewBeliefs      Reason = "the beliefs have too few positive eigenvalues" // k
-	BetaTooLarge       Reason = "beta is too large"                             // beta, feasible, k, needed, largest_beta
-	BetaOutside        Reason = "beta is out of range"                          // as BetaTooLarge, and least_beta
-	NoBeta             Reason = "no beta is feasible"                           // as BetaTooLarge
+	SeedsOfOnePoint    Reason = "all seeds are of one point"                  // point
+	BeliefRows         Reason = "a belief's rows are out of range"            // belief, i, j, limit
+	BeliefValue        Reason = "a belief is not finite"                      // belief, i, j, value
+	RepeatedBelief     Reason = "a pair has two beliefs"                      // i, j
+	SourceRows         Reason = "there are too many points for beliefs"       // points, limit
+	NoSourceWidth      Reason = "the median distance of points is no width"   // median
+	TooManyPieces      Reason = "the graph has too many connected components" // pieces, limit
+	TooFewCuts         Reason = "too few cuts were found"                     // found, needed, k, beta
+	TooFewCutsOfPieces Reason = "too few cuts within components were found"   // found, needed, k, beta, pieces
+	TooFewBeliefs      Reason = "too few eigenvalues of beliefs are positive" // k
+	BetaTooLarge       Reason = "beta is too large"                           // k, needed, feasible, beta, largest_beta
+	BetaOutside        Reason = "beta is out of range"                        // as BetaTooLarge, and least_beta
+	NoBeta             Reason = "no beta is feasible"                         // as BetaTooLarge
 )
 
 // Reasons about mixtures.

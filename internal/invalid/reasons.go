@@ -23,10 +23,10 @@ const (
 
 // Reasons about metrics.
 const (
-	MetricWeight      Reason = "the weight of a column in the metric is not positive and finite" // column, weight
-	MetricSize        Reason = "a full metric has another number of values"                      // columns, needed, given
-	MetricColumns     Reason = "the number of columns is out of range for a full metric"         // columns, limit
-	AsymmetricMetric  Reason = "the metric is not symmetric"                                     // i, j, value, mirrored
+	MetricWeight      Reason = "a weight of the metric is not positive and finite"       // column, weight
+	MetricSize        Reason = "a full metric has another number of values"              // columns, needed, given
+	MetricColumns     Reason = "the number of columns is out of range for a full metric" // columns, limit
+	AsymmetricMetric  Reason = "the metric is not symmetric"                             // i, j, value, mirrored
 	MetricNotPositive Reason = "the metric is not positive definite"
 )
 

@@ -19,11 +19,11 @@ const (
 const (
 	StartWithoutLabels   Reason = "only one of initial labels and the start from labels is given"
 	StartWithoutSeeds    Reason = "the start from seeds has no seeds"
-	InitialLabelCount    Reason = "the number of initial labels is not the number of rows" // labels, rows
-	InitialLabel         Reason = "an initial label is out of range"                       // point, label, limit
-	CentroidCount        Reason = "the centroids have another number of values"            // values, k, columns, needed
-	CentroidValue        Reason = "the magnitude of a value of a centroid is too large"    // cluster, value, column, limit
-	CentroidUnusable     Reason = "a centroid cannot be compared"                          // cluster, why
+	InitialLabelCount    Reason = "there is not one initial label for each row" // labels, rows
+	InitialLabel         Reason = "an initial label is out of range"            // point, label, limit
+	CentroidCount        Reason = "the centroids have another number of values" // values, k, columns, needed
+	CentroidValue        Reason = "a value of a centroid is too large"          // cluster, column, value, limit
+	CentroidUnusable     Reason = "a centroid cannot be compared"               // cluster, why
 	MultilevelNeedsGraph Reason = "the start multilevel has no graph"
 )
 

@@ -27,8 +27,8 @@ type routines struct {
 	// order. Columns of out are stride values apart. Unless first is set, the sums are added to those in out.
 	innerProducts           func(out []float64, stride int, rows, columns []float64, features int, first bool)
 	innerRows, innerColumns int
-	// pack writes value f of point i to dst[f*size+i]. If size is less than pointsPerPack, it may overwrite values beyond
-	// len(dst), within its capacity.
+	// pack writes value f of point i to dst[f*size+i]. If size is less than pointsPerPack, it may overwrite values
+	// beyond len(dst), within its capacity.
 	pack func(dst []float64, size int, points *[pointsPerPack][]float32)
 	// transpose transposes squares of transposeStep x transposeStep values: value c of row r in src, whose rows are
 	// srcStride apart, becomes value r of column c in dst. The squares are stacked vertically in src and horizontally

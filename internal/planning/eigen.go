@@ -110,7 +110,8 @@ func (w Workload) eigenPasses() float64 {
 	if !w.Eigen.Dense {
 		block = w.Eigen.block()
 	}
-	readings := (block + w.Matrix.vectorsPerPass() - 1) / w.Matrix.vectorsPerPass() // readings of the matrix for one block
+	// Readings of the matrix for one block.
+	readings := (block + w.Matrix.vectorsPerPass() - 1) / w.Matrix.vectorsPerPass()
 	return float64(w.AssumedProducts() / block * readings)
 }
 

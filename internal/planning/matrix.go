@@ -15,7 +15,7 @@ type Matrix struct {
 	Spec          kernel.MatrixSpec // only its function, size and precision matter
 	Products      int               // how many vectors it is multiplied by at a time; 0 means 1
 	Block         int               // points in one block of local search; 0 means no local search
-	SparseEntries int64             // upper bound for what is added to it: two per constraint, one per row for ratio cut
+	SparseEntries int64             // at most what is added to it: two per constraint, one per row for ratio cut
 	Degrees       bool              // the objective needs its row sums
 	Shift         bool              // the diagonal shift is found from its least eigenvalue
 	Landmarkable  bool              // landmarks could take its place

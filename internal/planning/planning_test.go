@@ -15,7 +15,8 @@ import (
 
 func points(n, d, k int, storage Storage) Workload {
 	return Workload{
-		Matrix:       &Matrix{Spec: kernel.MatrixSpec{Function: kernel.Gaussian, Rows: n, Columns: d}, SparseEntries: 20},
+		Matrix: &Matrix{Spec: kernel.MatrixSpec{Function: kernel.Gaussian, Rows: n, Columns: d},
+			SparseEntries: 20},
 		DatasetBytes: 24 + 8*int64(n)*int64(d),
 		K:            k, Storage: storage,
 	}

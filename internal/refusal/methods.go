@@ -18,8 +18,8 @@ var ofMethods = map[invalid.Reason]refusal{
 	invalid.ProductOverflow: {reason: "VALUE_TOO_LARGE",
 		says: "the products of the points' values overflow; scale the data"},
 	invalid.FullMetricColumns: {reason: "TOO_MANY_COLUMNS", field: "spec.{algorithm}.metric",
-		says: "a full metric of {columns} columns would have {columns} x {columns} values and take hours to learn; at " +
-			"most {limit} columns, or the metric diagonal"},
+		says: "a full metric of {columns} columns would have {columns} x {columns} values and take hours to learn; " +
+			"at most {limit} columns, or the metric diagonal"},
 	invalid.ScatterBytes: {reason: "TOO_MANY_COLUMNS", field: "spec.{algorithm}.metric",
 		says: "the scatter that a full metric of {columns} columns is learned from takes {bytes} bytes over {rows} " +
 			"rows, and at most {limit} are gathered; reduce the columns, or take the metric diagonal"},
@@ -36,8 +36,8 @@ var ofMethods = map[invalid.Reason]refusal{
 	invalid.NoBeliefs: {reason: "NO_BELIEFS", field: fieldConstraints,
 		says: "constrained-spectral needs constraints, seeds or beliefs; use spectral if there are none"},
 	invalid.NoPairs: {reason: "NO_BELIEFS", field: fieldConstraints,
-		says: "no two points are constrained: every constraint links a point to itself, or the labels of the seeds are " +
-			"as likely equal as not"},
+		says: "no two points are constrained: every constraint links a point to itself, or the labels of the seeds " +
+			"are as likely equal as not"},
 	invalid.SeedsOfOnePoint: {reason: "NO_BELIEFS", field: fieldSeeds,
 		says: "all seeds are for point {point}; constrained-spectral needs seeds for at least two points"},
 	invalid.BeliefRows: {reason: "INDEX_OUT_OF_RANGE", field: "spec.constrained_spectral.beliefs",
@@ -47,14 +47,14 @@ var ofMethods = map[invalid.Reason]refusal{
 	invalid.RepeatedBelief: {reason: "REPEATED_BELIEF", field: "spec.constrained_spectral.beliefs",
 		says: "the pair {i}, {j} has two beliefs; give each unordered pair once"},
 	invalid.SourceRows: {reason: "TOO_MANY_ROWS",
-		says: "there are {points} points, and at most {limit} are supported, because all pairs of them are used; build " +
-			"a graph of their nearest neighbors instead and give it as the source graph"},
+		says: "there are {points} points, and at most {limit} are supported, because all pairs of them are used; " +
+			"build a graph of their nearest neighbors instead and give it as the source graph"},
 	invalid.NoSourceWidth: {reason: "BAD_RHO",
 		says: "the width of the beliefs is the median distance between points, which is {median} here; build a graph " +
 			"of their nearest neighbors instead and give it as the source graph"},
 	invalid.TooManyPieces: {reason: "TOO_MANY_COMPONENTS",
-		says: "the graph has {pieces} connected components; constrained-spectral with this beta takes at most {limit}; " +
-			"set components to join to connect them"},
+		says: "the graph has {pieces} connected components; constrained-spectral with this beta takes at most " +
+			"{limit}; set components to join to connect them"},
 	invalid.TooFewCuts: {reason: "TOO_FEW_CUTS",
 		says: "only {found} of the {needed} cuts that {k} clusters need were found at beta = {beta:%.6g}; give a " +
 			"smaller beta"},
@@ -71,8 +71,8 @@ var ofMethods = map[invalid.Reason]refusal{
 		says: "beta = {beta:%.6g} leaves {feasible} feasible vectors, but {k} clusters need {needed}; a beta from " +
 			"{least_beta:%.6g} to just below {largest_beta:%.6g} would do"},
 	invalid.NoBeta: {reason: "INFEASIBLE_BETA", field: fieldBeta, detail: "largest_beta",
-		says: "beta = {beta:%.6g} leaves {feasible} feasible vectors, but {k} clusters need {needed}; no beta above 0 " +
-			"is feasible: there are too few beliefs for so many clusters, or more of them say apart than together " +
+		says: "beta = {beta:%.6g} leaves {feasible} feasible vectors, but {k} clusters need {needed}; no beta above " +
+			"0 is feasible: there are too few beliefs for so many clusters, or more of them say apart than together " +
 			"(largest usable beta {largest_beta:%.6g})"},
 
 	// mixtures
@@ -91,8 +91,8 @@ var ofMethods = map[invalid.Reason]refusal{
 	invalid.MixtureDiagonal: {reason: "NOT_POSITIVE_DEFINITE",
 		says: "entry ({at},{at}) of the triangle of cluster {cluster} of the mixture is {value}; it must be positive"},
 	invalid.MixtureZeros: {reason: "BAD_MIXTURE",
-		says: "cluster {cluster} of the mixture has entries above the diagonal of its triangle or in columns without a " +
-			"covariance; they must be 0"},
+		says: "cluster {cluster} of the mixture has entries above the diagonal of its triangle or in columns without " +
+			"a covariance; they must be 0"},
 	invalid.TooFar: {reason: "TOO_FAR",
 		says: " is too far from cluster {cluster} to be compared with it; check its values"},
 
@@ -104,8 +104,8 @@ var ofMethods = map[invalid.Reason]refusal{
 		says: "the job clustered a {kind}, which has no coordinates to compare new points by; cluster old and new " +
 			"points together"},
 	invalid.OtherKind: {reason: "OTHER_DATA",
-		says: "the job clustered data of the kind {clustered}, but the new data is of the kind {given}; predict needs " +
-			"the same kind"},
+		says: "the job clustered data of the kind {clustered}, but the new data is of the kind {given}; predict " +
+			"needs the same kind"},
 	invalid.OtherColumns: {reason: "SIZE_MISMATCH",
 		says: "the new points have {columns} columns, but the job clustered points with {clustered}"},
 	invalid.ModelColumns: {reason: "SIZE_MISMATCH",

@@ -26,7 +26,8 @@ func TestUsersSeeTheRowTheValueAndTheRemedy(t *testing.T) {
 		f.Message != "row 3, column 1 is 1e+40, beyond what float32 holds; scale the data" {
 		t.Errorf("%+v", f)
 	}
-	if row, column, problem, ok := f.Problem(); row != 3 || column != 1 || !ok || !strings.HasPrefix(problem, " is 1e") {
+	if row, column, problem, ok := f.Problem(); row != 3 || column != 1 || !ok ||
+		!strings.HasPrefix(problem, " is 1e") {
 		t.Errorf("row %d, column %d, problem %q, %v", row, column, problem, ok)
 	}
 }
@@ -61,7 +62,8 @@ func TestErrorsHaveTheValuesOfTheirSentences(t *testing.T) {
 		}
 		used[reason] = true
 		if strings.HasPrefix(r.says, " ") != made.inRow {
-			t.Errorf("%s: a sentence begins with a space if and only if its error is about a row: %q", made.where, r.says)
+			t.Errorf("%s: a sentence begins with a space if and only if its error is about a row: %q", made.where,
+				r.says)
 		}
 		for _, found := range place.FindAllStringSubmatch(r.says+r.field+"{"+r.detail+"}", -1) {
 			if !slices.Contains(made.values, found[1]) {

@@ -22,8 +22,8 @@ var ofRows = map[invalid.Reason]refusal{
 	invalid.AboveFloat32: {reason: "OUT_OF_FLOAT32_RANGE",
 		says: " is {value}, beyond what float32 holds; scale the data"},
 	invalid.KernelAboveFloat32: {reason: "OUT_OF_FLOAT32_RANGE",
-		says: " has the kernel value {value} with row {other}, beyond what float32 holds ({limit}); scale the data or " +
-			"choose another kernel"},
+		says: " has the kernel value {value} with row {other}, beyond what float32 holds ({limit}); scale the data " +
+			"or choose another kernel"},
 	invalid.DiagonalAboveFloat32: {reason: "OUT_OF_FLOAT32_RANGE",
 		says: " has the kernel value {value} with itself, beyond what float32 holds ({limit}); scale the data or " +
 			"choose another kernel"},

@@ -69,11 +69,11 @@ var ofSpecs = map[invalid.Reason]refusal{
 	invalid.SeedLabel: {reason: "BAD_SEED_LABEL", field: fieldSeeds,
 		says: "seed {seed} gives point {point} the label {label}; labels are 0..{limit}"},
 	invalid.SeedProbability: {reason: "BAD_PROBABILITY", field: fieldSeeds,
-		says: "seed {seed} gives point {point} the label {label} with probability {probability}; it must be from 0 to " +
-			"1, where 0 or none means certain"},
+		says: "seed {seed} gives point {point} the label {label} with probability {probability}; it must be from 0 " +
+			"to 1, where 0 or none means certain"},
 	invalid.SeedsMixed: {reason: "CONTRADICTORY_SEEDS", field: fieldSeeds,
-		says: "point {point} has a seed with a probability and one without; give all its seeds a probability, or give " +
-			"it one seed"},
+		says: "point {point} has a seed with a probability and one without; give all its seeds a probability, or " +
+			"give it one seed"},
 	invalid.SeedsDiffer: {reason: "CONTRADICTORY_SEEDS", field: fieldSeeds,
 		says: "point {point} is seeded with label {first} and with label {second}"},
 	invalid.ProbabilityUnused: {reason: "OPTION_DOES_NOT_APPLY", field: fieldSeeds,
@@ -98,7 +98,8 @@ var ofSpecs = map[invalid.Reason]refusal{
 		says: "cop-kmeans found no labels that satisfy all cannot-links, in {orders:order} and a search of {steps} " +
 			"steps; there may be none: use more clusters, fewer constraints or a larger max_restarts, or pc-kmeans, " +
 			"which may violate some"},
-	invalid.LinkBytes: {reason: "TOO_MANY_CONSTRAINTS", kind: fault.ResourceExhausted, field: "spec.{algorithm}.penalty",
+	invalid.LinkBytes: {reason: "TOO_MANY_CONSTRAINTS", kind: fault.ResourceExhausted,
+		field: "spec.{algorithm}.penalty",
 		says: "the penalty {penalty} needs the distances of constrained points, whose {columns} columns each would " +
 			"take more than {limit} bytes; give fewer constraints or the penalty potts"},
 
@@ -112,7 +113,8 @@ var ofSpecs = map[invalid.Reason]refusal{
 	invalid.PointWeightTooSmall: {reason: "BAD_WEIGHT",
 		says: "point {point} has weight {weight}, too small compared with the sum of all weights, {total}"},
 	invalid.NegativeEdge: {reason: "NEGATIVE_AFFINITY",
-		says: "edge {i}-{j} has weight {weight}; {objective} needs weights of at least 0 (ratio-association allows any)"},
+		says: "edge {i}-{j} has weight {weight}; {objective} needs weights of at least 0 (ratio-association allows " +
+			"any)"},
 	invalid.NegativeEdgeOfCut: {reason: "NEGATIVE_AFFINITY",
 		says: "edge {i}-{j} has weight {weight}; {objective} needs weights of at least 0"},
 	invalid.EdgeWeightSum: {reason: "BAD_WEIGHT",

@@ -61,7 +61,8 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec, units *
 	}
 	j.need.Lanes = int(p.GetLanes())
 	j.need.Matrix = &planning.Matrix{
-		Spec: spec, Products: int(p.GetProducts()), Block: int(p.GetBlock()), SparseEntries: int64(p.GetSparseEntries()),
+		Spec: spec, Products: int(p.GetProducts()), Block: int(p.GetBlock()),
+		SparseEntries: int64(p.GetSparseEntries()),
 	}
 	create := func(data dataset.Dataset, threads int) (shard, error) {
 		source, err := kernel.NewSource(spec, data, func(ctx context.Context, from, to int) ([]float64, error) {

@@ -87,11 +87,11 @@ var packages = []packageRule{
 	{"clustering/span", pure, "clustering clustering/embedding clustering/kmeans data/constraint data/dataset " +
 		"inference numeric/choose numeric/eigen numeric/elementary parallel"},
 	{"clustering/kernelkmeans", pure, "clustering clustering/catalog clustering/component clustering/embedding " +
-		"clustering/multilevel data/constraint data/dataset data/labeling invalid kernel numeric/choose numeric/eigen " +
-		"numeric/metric parallel partition snapshot text"},
+		"clustering/multilevel data/constraint data/dataset data/labeling invalid kernel numeric/choose " +
+		"numeric/eigen numeric/metric parallel partition snapshot text"},
 	{"clustering/landmark", pure, "clustering clustering/kernelkmeans clustering/kmeans clustering/model " +
-		"data/dataset data/evaluate invalid kernel numeric/choose numeric/eigen numeric/metric numeric/vector parallel " +
-		"partition snapshot"},
+		"data/dataset data/evaluate invalid kernel numeric/choose numeric/eigen numeric/metric numeric/vector " +
+		"parallel partition snapshot"},
 	{"planning", pure, "clustering clustering/catalog clustering/landmark clustering/multilevel data/dataset fault " +
 		"kernel numeric/eigen numeric/neighbor numeric/vector partition text"},
 	{"clustering/spectral", pure, "clustering clustering/catalog clustering/component clustering/embedding " +
@@ -156,8 +156,8 @@ var packages = []packageRule{
 	{"fleet/placing", pure, ""},
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
 	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault " +
-		"fleet/check fleet/delivery fleet/outbox fleet/pace fleet/placing fleet/round kernel numeric/vector objects/ranged " +
-		"observe partition planning security/identity signal text wire"},
+		"fleet/check fleet/delivery fleet/outbox fleet/pace fleet/placing fleet/round kernel numeric/vector " +
+		"objects/ranged observe partition planning security/identity signal text wire"},
 
 	{"coordinator/queue", api, "fault text"},
 	{"coordinator/records", api, "dial fault signal store store/seal text wire"},
@@ -182,8 +182,9 @@ var packages = []packageRule{
 			"coordinator/queue coordinator/records coordinator/runner data/dataset data/evaluate data/recipe " +
 			"data/table fault fleet planning store wire"},
 	{"coordinator/jobs", api, "clustering clustering/comparison coordinator/datasets coordinator/events " +
-		"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook data/dataset " +
-		"dial fault fleet observe partition planning refusal security/identity signal snapshot store wire"},
+		"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook " +
+		"data/dataset dial fault fleet observe partition planning refusal security/identity signal snapshot store " +
+		"wire"},
 	{"coordinator/api", api,
 		"clustering coordinator/backup coordinator/datasets coordinator/gate coordinator/imports coordinator/jobs " +
 			"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook " +
@@ -196,8 +197,8 @@ var packages = []packageRule{
 	{"worker/exchange", api,
 		"dial fault objects/ranged security/credentials security/redact signal store/seal text wire"},
 	{"worker", api, "data/dataset data/labeling data/table dial fault format kernel numeric/neighbor numeric/vector " +
-		"objects/ranged observe parallel partition planning refusal security/credentials signal text wire wire/reading " +
-		"worker/exchange"},
+		"objects/ranged observe parallel partition planning refusal security/credentials signal text wire " +
+		"wire/reading worker/exchange"},
 
 	{"/client", api, "data/dataset dial fault security/credentials wire"}, // public, at the top level
 

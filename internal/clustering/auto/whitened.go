@@ -24,8 +24,8 @@ import (
 // Hertz, Weinshall and Pavel 2002) with a prior.
 type whitening struct {
 	units *dataset.Units // applied first; nil if unchanged
-	// covariance is V = G G' of rows around the means of their components, where G is the lower triangle. A whitened row
-	// is G^-1 x.
+	// covariance is V = G G' of rows around the means of their components, where G is the lower triangle. A whitened
+	// row is G^-1 x.
 	covariance eigen.Factor
 }
 

@@ -24,9 +24,9 @@ func TestStartsAreAsRecorded(t *testing.T) {
 			plans = append(plans, recordedStarts(t, data, chosen, linked, seeded))
 		}
 	}
-	const legend = `Situations with the same plans, then named starts with the same plans, then the starts of the restarts if 0 (not
-given), 1, 2 or 3 are asked for; after "free" those of the runs without constraints. * is the named start.
-`
+	const legend = "Situations with the same plans, then named starts with the same plans, then the starts of the " +
+		"restarts if 0 (not\n" +
+		"given), 1, 2 or 3 are asked for; after \"free\" those of the runs without constraints. * is the named start.\n"
 	clusteringtest.WantRecording(t, "testdata/starts.txt", legend+clusteringtest.Groups("\n", situations, plans))
 }
 

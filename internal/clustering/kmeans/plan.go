@@ -11,8 +11,8 @@ import (
 )
 
 // planStarts returns how the restarts begin. They begin alike unless the start is open; one is enough, unless the user
-// asks for more, if it leaves nothing to chance. An open start begins with the unconstrained answer, so that constraints
-// cannot make the objective worse than without them, and with the start of the paper.
+// asks for more, if it leaves nothing to chance. An open start begins with the unconstrained answer, so that
+// constraints cannot make the objective worse than without them, and with the start of the paper.
 //
 // If starts run on a sample of the rows, as in a race, one run over all rows begins where the best of them ended: that
 // of k-means or, with constraints, the one without them. In that case open starts hardly need k-means++.

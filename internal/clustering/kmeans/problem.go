@@ -180,7 +180,8 @@ func (p *Problem) prepareLinks() error {
 				continue
 			}
 			if bytes := 8 * int64(len(rows)+1) * int64(p.d); bytes > maxLinkBytes {
-				return invalid.New(invalid.LinkBytes, "penalty", p.options.Penalty, "columns", p.d, "limit", maxLinkBytes,
+				return invalid.New(invalid.LinkBytes, "penalty", p.options.Penalty, "columns", p.d, "limit",
+					maxLinkBytes,
 					"algorithm", p.spec.Algorithm.Name())
 			}
 			rows[point] = make([]float64, p.d)

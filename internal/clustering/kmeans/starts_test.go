@@ -32,9 +32,10 @@ func TestStartsAreAsRecorded(t *testing.T) {
 			}
 		}
 	}
-	const legend = `Situations with the same plans, then named starts with the same plans, then the starts of the restarts if 0 (not
-given), 1, 2 or 3 are asked for; after "free" the number of runs without constraints. * is the named start.
-`
+	const legend = "Situations with the same plans, then named starts with the same plans, then the starts of the " +
+		"restarts if 0 (not\n" +
+		"given), 1, 2 or 3 are asked for; after \"free\" the number of runs without constraints. * is the named " +
+		"start.\n"
 	clusteringtest.WantRecording(t, "testdata/starts.txt", legend+clusteringtest.Groups("\n", situations, plans))
 }
 

@@ -33,7 +33,8 @@ func TestStalledUploads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	coordinatortest.WantError(t, atOnce.RecvMsg(&cleavev1.CreateTableResponse{}), codes.DeadlineExceeded, "UPLOAD_STALLED")
+	coordinatortest.WantError(t, atOnce.RecvMsg(&cleavev1.CreateTableResponse{}), codes.DeadlineExceeded,
+		"UPLOAD_STALLED")
 	if keys, blobs := h.Leftovers(); len(keys)+len(blobs) != 0 || h.Coordinator.Gauges().UploadReservedBytes != 0 {
 		t.Errorf("left over are %v, %v and %d bytes of memory", keys, blobs, h.Coordinator.Gauges().UploadReservedBytes)
 	}

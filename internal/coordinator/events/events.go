@@ -179,7 +179,8 @@ func (l *Log) FlushLoop(ctx context.Context) error {
 			return nil
 		}
 		err := l.Flush()
-		for pause := dial.NewBackoff(records.StoreRetries); store.OutcomeOf(err) == store.NoSpace && pause.Wait(ctx) == nil; {
+		pause := dial.NewBackoff(records.StoreRetries)
+		for store.OutcomeOf(err) == store.NoSpace && pause.Wait(ctx) == nil {
 			err = l.Flush()
 		}
 		if ctx.Err() != nil {

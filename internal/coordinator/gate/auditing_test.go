@@ -136,7 +136,8 @@ func TestAuditedRequestIDs(t *testing.T) {
 	want := map[string]string{"nightly-17": "nightly-17", secret: "[redacted]",
 		strings.Repeat("x", 5000): strings.Repeat("x", 200) + "..."}
 	for id, logged := range want {
-		_, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{RequestId: id, Spec: coordinatortest.Spec("none")})
+		_, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{RequestId: id,
+			Spec: coordinatortest.Spec("none")})
 		if err == nil {
 			t.Fatal("a job without data is created")
 		}

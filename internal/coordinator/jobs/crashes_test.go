@@ -79,7 +79,8 @@ func TestWaitingForWorkersIsNoAttempt(t *testing.T) {
 	for range jobs.MaxAttempts + 1 {
 		waits := make(chan struct{})
 		cfg.Engine = coordinatortest.Scripted(coordinatortest.Steps(1))
-		cfg.Engine.Await = func(ctx context.Context, _ *fleet.Fleet, report func(fleet.Status), _ []planning.Workload) error {
+		cfg.Engine.Await = func(ctx context.Context, _ *fleet.Fleet, report func(fleet.Status),
+			_ []planning.Workload) error {
 			report(fleet.Status{Waiting: "waiting for a worker"})
 			close(waits)
 			<-ctx.Done()

@@ -59,7 +59,8 @@ func TestEndedJobsSurvive(t *testing.T) {
 	id := before.Create(coordinatortest.Spec(before.Upload()))
 	want := before.End(id)
 	before.Crash()
-	after := coordinatortest.StartScripted(t, cfg, func(context.Context, clustering.Observer) (*clustering.Result, error) {
+	after := coordinatortest.StartScripted(t, cfg, func(context.Context, clustering.Observer) (*clustering.Result,
+		error) {
 		t.Error("a job that ended runs again")
 		return nil, context.Canceled
 	})

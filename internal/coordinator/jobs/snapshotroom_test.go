@@ -38,7 +38,8 @@ func TestSnapshotsDoNotFillTheDisk(t *testing.T) {
 			cfg := coordinatortest.SnapshotConfig(t)
 			tight := &tightBlobs{Blobs: blobs, free: c.free}
 			cfg.Stores = coordinator.Stores{State: store.NewMemory(), Blobs: tight}
-			climb := &coordinatortest.Climber{Iterations: 9, Held: 3, From: make(chan int, 1), Offers: make(chan struct{})}
+			climb := &coordinatortest.Climber{Iterations: 9, Held: 3, From: make(chan int, 1),
+				Offers: make(chan struct{})}
 			h := coordinatortest.StartScripted(t, cfg, climb.Run)
 			id := h.Create(coordinatortest.Spec(h.Upload()))
 			h.FirstEvents(id, 4)

@@ -67,7 +67,8 @@ func TestJobsGoOnFromTheirSnapshots(t *testing.T) {
 				damage(t, file)
 			}
 		}, true},
-		{"they are of another version", func(_ *testing.T, cfg *coordinator.Config, _ []string) { cfg.Version = "2" }, false},
+		{"they are of another version", func(_ *testing.T, cfg *coordinator.Config, _ []string) { cfg.Version = "2" },
+			false},
 		{"there are to be none", func(_ *testing.T, cfg *coordinator.Config, _ []string) { cfg.Snapshots.Interval = 0 },
 			true},
 	} {

@@ -81,8 +81,8 @@ func CheckLayout(created []byte) error {
 		return nil
 	}
 	return fault.New(fault.FailedPrecondition, "OTHER_LAYOUT",
-		"the state was written by another version of Cleave: its layout is %.20q, but this version knows only layout %s; "+
-			"run the version that wrote it, or restore a backup that this version made", created, Layout)
+		"the state was written by another version of Cleave: its layout is %.20q, but this version knows only layout "+
+			"%s; run the version that wrote it, or restore a backup that this version made", created, Layout)
 }
 
 // UnfinishedKey returns the key that exists as long as a job has not ended.

@@ -209,7 +209,8 @@ func (s *Service) predictByKernel(
 	defer stop()
 	x, err := s.Fleet.NewExecutor(ctx, fleet.Task{
 		JobID: "predict-" + job, DatasetID: id, Report: report,
-		Need: planning.Workload{Matrix: &planning.Matrix{Spec: prediction.Matrix}, DatasetBytes: bytes, K: prediction.K(),
+		Need: planning.Workload{Matrix: &planning.Matrix{Spec: prediction.Matrix}, DatasetBytes: bytes,
+			K:       prediction.K(),
 			Storage: planning.None},
 	})
 	if err != nil {

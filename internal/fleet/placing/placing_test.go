@@ -156,7 +156,7 @@ func TestStepsLeadToTheTargets(t *testing.T) {
 		put := map[int]bool{}
 		for _, step := range steps {
 			tile := &now[step.Tile]
-			possible := true
+			var possible bool
 			switch step.Kind {
 			case placing.DropCopy:
 				possible = tile.HandoverTo == step.Worker
@@ -175,8 +175,6 @@ func TestStepsLeadToTheTargets(t *testing.T) {
 			case placing.SetStored:
 				possible = tile.Worker == step.Worker && tile.HandoverTo == none && tile.Stored != step.Stored
 				tile.Stored = step.Stored
-			default:
-				possible = false
 			}
 			if !possible {
 				t.Fatalf("step %+v of %+v is impossible", step, steps)

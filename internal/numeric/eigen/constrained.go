@@ -203,7 +203,8 @@ func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, source 
 		return Cuts{}, nil, err
 	}
 	found.Converged = true
-	lowest, err := r.lowest(ctx, wanted.Cuts, source, Options{Tolerance: 1e-2, MaxProducts: 20 * (wanted.Cuts + 2)}, work)
+	lowest, err := r.lowest(ctx, wanted.Cuts, source, Options{Tolerance: 1e-2, MaxProducts: 20 * (wanted.Cuts + 2)},
+		work)
 	found.Floor = r.costFloor(wanted.Cuts, lowest)
 	return found, nil, err
 }
