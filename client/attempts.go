@@ -100,10 +100,21 @@ func refusalPause(delay time.Duration, refusals int) time.Duration {
 // bounded returns a delay that a coordinator asks for, which may be anything, within bounds.
 func bounded(delay time.Duration) time.Duration { return min(max(0, delay), maxRefusalPause) }
 
-// onceKey marks a context whose calls are made once, because whoever makes them repeats them.
+// onceKey marks a context whose calls are made once, because whoever makes them repeats them. Its value is the attempts
+// of whoever does.
 type onceKey struct{}
 
-func calledOnce(ctx context.Context) context.Context { return context.WithValue(ctx, onceKey{}, true) }
+func (a *attempts) calledOnce(ctx context.Context) context.Context {
+	return context.WithValue(ctx, onceKey{}, a)
+}
+
+// progressed says that what is repeated with the context of one attempt will continue after what it has received, so
+// that another failure is the first one again.
+func progressed(ctx context.Context) {
+	if a, repeated := ctx.Value(onceKey{}).(*attempts); repeated {
+		a.reached()
+	}
+}
 
 // repeat makes a call until it succeeds or should not be made again. The call gets a context whose calls are not
 // repeated by themselves.
@@ -113,7 +124,7 @@ func (l *leader) repeat(ctx context.Context, call func(context.Context) error) e
 	}
 	tries := l.attempts()
 	for {
-		err := call(calledOnce(ctx))
+		err := call(tries.calledOnce(ctx))
 		if err == nil || ctx.Err() != nil {
 			return err
 		}

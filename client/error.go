@@ -27,7 +27,7 @@ type Error struct {
 	cause error
 }
 
-// Reasons of errors that come from this package instead of a coordinator. docs/guide/errors.md says what they mean.
+// Reasons of errors that come from this package instead of a coordinator. docs/CLIENT-CONTRACT.md says what they mean.
 const (
 	NotReachable = "NOT_REACHABLE" // no coordinator answers at the address
 	WatchLost    = "WATCH_LOST"    // a watch lost its connection; the job, which job_id names, may still be running

@@ -120,6 +120,7 @@ func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequ
 				return ownError{err}
 			}
 			request.FirstIndex += uint32(len(part.GetLabels()))
+			progressed(ctx)
 			return nil
 		})
 	})
@@ -163,7 +164,7 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32,
 	for {
 		ended, err := c.watchOnce(ctx, jobID, &after, take, tries.reached)
 		if errors.Is(err, io.EOF) {
-			if ended, err = c.endOf(calledOnce(ctx), jobID); ended == nil && err == nil {
+			if ended, err = c.endOf(tries.calledOnce(ctx), jobID); ended == nil && err == nil {
 				err = status.Error(codes.Unavailable, "the stream ended before the job")
 			}
 		}

@@ -55,7 +55,7 @@ func NewPort(listener net.Listener, cfg PortConfig) *Port {
 // GRPC returns the listener of the gRPC server, which must use Credentials.
 func (p *Port) GRPC() net.Listener { return p.grpc }
 
-// HTTP returns the listener of the HTTP server. Its connections are of type *Conn, already decrypted.
+// HTTP returns the listener of the HTTP server. Its connections are of type *PortConn, already decrypted.
 func (p *Port) HTTP() net.Listener { return p.http }
 
 // Serve accepts connections until the port is closed or the listener fails. It returns net.ErrClosed or the error of

@@ -81,7 +81,7 @@ type Job struct {
 
 	// mu guards the fields below.
 	mu      sync.Mutex
-	record  *statev1.JobRecord // the durable record; replaced as a whole, never modified
+	record  *statev1.JobRecord // as the next change stores it; replaced as a whole, never modified
 	waiting string             // human-readable reason for waiting; "" if not waiting
 	refused error              // why the store rejected the job's end; nil if it did not
 }

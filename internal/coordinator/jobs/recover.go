@@ -61,12 +61,12 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 	if err != nil && !damaged {
 		return err
 	}
-	events, _ := log.Latest()
+	stored, _ := log.Latest()
 	record.Job.State = cleavev1.JobState_JOB_STATE_PENDING
 	record.Job.StartTime = nil
-	attemptReached(record, events)
+	attemptReached(record, stored)
 	forgiveAttempts(record, m.Outlived)
-	if class := clustering.NumericClass(); setNumericClass(record, class, events) {
+	if class := clustering.NumericClass(); setNumericClass(record, class, stored) {
 		m.Logger.Warn("restarting job from scratch: it was run before by a coordinator of a different numeric class, "+
 			"which is of another version or architecture", "job", id, "now", class)
 	}
@@ -81,7 +81,7 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 		j.cancel(errCanceled)
 	}
 	m.Observe.Resumed()
-	m.Logger.Info("job is resumed", "job", id, "events", events, "crashes", len(record.GetAttemptTerms()),
+	m.Logger.Info("job is resumed", "job", id, "events", stored, "crashes", len(record.GetAttemptTerms()),
 		"canceled", record.GetJob().GetCancelRequested())
 	m.launch(j, nil)
 	return nil
