@@ -45,9 +45,9 @@ type BlobsOwner struct {
 // maxOwnerBytes is more than an owner takes.
 const maxOwnerBytes = 4 << 10
 
-// Make claims the store, or confirms that it belongs to this cluster. It returns the fault ForeignBlobs if it belongs to
-// another one. A store without an owner is claimed. The ID is in the state before it is in the blobs, so that a cluster
-// whose leader crashes between the two recognizes its blobs.
+// Make claims the store, or confirms that it belongs to this cluster. It returns the fault ForeignBlobs if it belongs
+// to another one. A store without an owner is claimed. The ID is in the state before it is in the blobs, so that a
+// cluster whose leader crashes between the two recognizes its blobs.
 func (c ClusterClaim) Make(ctx context.Context) error {
 	id, err := c.cluster(ctx)
 	if err != nil {
