@@ -123,9 +123,14 @@ func (c *Coordinator) removeLeftovers(newest string) {
 	}
 }
 
-// AwaitCleanup waits until a leader has deleted what earlier coordinators left behind. Tests that look at the stores
-// call it first.
-func (c *Coordinator) AwaitCleanup() { <-c.cleaned }
+// AwaitCleanup waits until a leader has deleted what earlier coordinators left behind, and what was deleted during a
+// backup, unless it also deletes what is kept no longer, which goes on. Tests that look at the stores call it first.
+func (c *Coordinator) AwaitCleanup() {
+	<-c.cleaned
+	if c.cfg.Retention == (records.RetentionConfig{}) {
+		c.sweeping.Wait()
+	}
+}
 
 // collectGarbage finishes the deletions that were not completed.
 func (c *Coordinator) collectGarbage() error {
