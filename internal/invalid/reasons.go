@@ -13,12 +13,13 @@ const (
 // Reasons about kernels of rows and about affinities.
 const (
 	NoKernelOf           Reason = "a kernel matrix cannot be made from this kind of data"
-	ZeroRowOfKernel      Reason = "the row is all zeros, and the kernel needs a direction" // kernel
-	KernelAboveFloat32   Reason = "a kernel value is above a float32"                      // value, other, limit
-	DiagonalAboveFloat32 Reason = "a kernel value on the diagonal is above a float32"      // value, limit
-	BoundAboveFloat32    Reason = "kernel values of the row may be above a float32"        // value, limit
-	FeatureOutOfRange    Reason = "a feature of the row is out of range"                   // value, limit
-	NegativeAffinity     Reason = "the affinity of two rows is negative"                   // i, j, value
+	ZeroRowOfKernel      Reason = "the row is all zeros, and the kernel needs a direction"   // kernel
+	KernelAboveFloat32   Reason = "a kernel value is above a float32"                        // value, other, limit
+	DiagonalAboveFloat32 Reason = "a kernel value on the diagonal is above a float32"        // value, limit
+	BoundAboveFloat32    Reason = "kernel values of the row may be above a float32"          // value, limit
+	FeatureOutOfRange    Reason = "a feature of the row is out of range"                     // value, limit
+	NegativeAffinity     Reason = "the affinity of two rows is negative"                     // i, j, value
+	MatrixNotFinite      Reason = "the matrix has an entry that is not finite, or overflows" // rows
 )
 
 // Reasons about metrics.

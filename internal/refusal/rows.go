@@ -36,6 +36,8 @@ var ofRows = map[invalid.Reason]refusal{
 	invalid.NegativeAffinity: {reason: "NEGATIVE_AFFINITY",
 		says: "the affinity of {i} and {j} is {value}; cuts need affinities of at least 0 (ratio-association and " +
 			"kernel-kmeans allow any)"},
+	invalid.MatrixNotFinite: {reason: "VALUE_TOO_LARGE",
+		says: "a matrix of {rows:row} has an entry that is not finite, or its products overflow; scale the data"},
 
 	// metrics
 	invalid.MetricWeight: {reason: "NOT_POSITIVE_DEFINITE",

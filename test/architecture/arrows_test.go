@@ -56,7 +56,7 @@ var packages = []packageRule{
 	{"kernel", pure, "data/dataset data/labeling invalid kernel/hugepage numeric/choose numeric/elementary parallel " +
 		"partition text"},
 	{"numeric/neighbor", pure, "data/dataset invalid kernel numeric/choose numeric/elementary parallel text"},
-	{"numeric/eigen", pure, "fault numeric/choose parallel partition snapshot"},
+	{"numeric/eigen", pure, "invalid numeric/choose parallel partition snapshot"},
 	{"numeric/metric", pure, "invalid numeric/eigen numeric/elementary text"},
 	{"numeric/vector", pure, "data/dataset data/labeling invalid kernel numeric/elementary numeric/metric parallel " +
 		"partition"},

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -55,17 +54,14 @@ func Constrained(ctx context.Context, p CutProblem, wanted Wanted, source *rand.
 	n := p.Affinity.Rows()
 	switch {
 	case p.Beliefs.Rows() != n:
-		return Cuts{}, fault.Invalid("BELIEF_ROWS", "the belief matrix has %d rows, the graph %d", p.Beliefs.Rows(), n)
+		return Cuts{}, fmt.Errorf("%w: the belief matrix has %d rows, the graph %d", errProblem, p.Beliefs.Rows(), n)
 	case wanted.Cuts < 1 || wanted.Cuts > wanted.Among || wanted.Among > n:
-		return Cuts{}, fault.Invalid("EIGENPAIR_COUNT",
-			"%d cuts among %d candidates are wanted in a graph of %d vertices; use 1 <= cuts <= candidates <= %d",
-			wanted.Cuts, wanted.Among, n, n)
+		return Cuts{}, fmt.Errorf("%w: %d cuts among %d candidates in a graph of %d vertices", errCount, wanted.Cuts,
+			wanted.Among, n)
 	case math.IsNaN(p.Ratio) || math.IsInf(p.Ratio, 0) || !(p.Volume > 0) || math.IsInf(p.Volume, 0):
-		return Cuts{}, fault.Invalid("BETA_RANGE",
-			"beta is %g times the volume %g: both must be finite, and the volume positive", p.Ratio, p.Volume)
+		return Cuts{}, fmt.Errorf("%w: beta is %g times the volume %g", errProblem, p.Ratio, p.Volume)
 	case len(p.Null) == 0 || len(p.Null) > n:
-		return Cuts{}, fault.New(fault.Internal, "NULL_VECTORS",
-			"%d null vectors were given for a graph of %d vertices", len(p.Null), n)
+		return Cuts{}, fmt.Errorf("%w: %d were given for a graph of %d vertices", errNullVectors, len(p.Null), n)
 	}
 	return p.solve(ctx, wanted, source, options, n <= denseRows)
 }

@@ -3,6 +3,7 @@ package eigen
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
@@ -11,7 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 )
 
 // components labels the connected parts of a graph.
@@ -369,21 +370,26 @@ func TestConstrainedHasTheSameBits(t *testing.T) {
 func TestConstrainedRefuses(t *testing.T) {
 	a := blocks(20, 1, 4, 0, seeded())
 	good := problem(a, beliefs(20, 2, 5, seeded()), func(volume float64) float64 { return 0.1 * volume })
-	for reason, change := range map[string]func(p *CutProblem, count *int){
-		"EIGENPAIR_COUNT": func(_ *CutProblem, count *int) { *count = 21 },
-		"BELIEF_ROWS":     func(p *CutProblem, _ *int) { p.Beliefs = answer{n: 19} },
-		"BETA_RANGE":      func(p *CutProblem, _ *int) { p.Ratio = math.NaN() },
-		"NULL_VECTORS":    func(p *CutProblem, _ *int) { p.Null = [][]float64{make([]float64, 20)}; p.Null[0][3] = 1 },
-		"PRODUCT_NOT_FINITE": func(p *CutProblem, _ *int) {
+	for reason, change := range map[error]func(p *CutProblem, count *int){
+		errCount:       func(_ *CutProblem, count *int) { *count = 21 },
+		errProblem:     func(p *CutProblem, _ *int) { p.Beliefs = answer{n: 19} },
+		errNullVectors: func(p *CutProblem, _ *int) { p.Null = [][]float64{make([]float64, 20)}; p.Null[0][3] = 1 },
+		invalid.MatrixNotFinite: func(p *CutProblem, _ *int) {
 			p.Beliefs = answer{n: 20, products: [][]float64{slices.Repeat([]float64{math.NaN()}, 20)}}
 		},
 	} {
 		p, count := good, 1
 		change(&p, &count)
-		if _, err := Constrained(context.Background(), p, Wanted{count, count}, source(), Options{}); !fault.Is(err,
+		if _, err := Constrained(context.Background(), p, Wanted{count, count}, source(), Options{}); !errors.Is(err,
 			reason) {
-			t.Errorf("want %s, got %v", reason, err)
+			t.Errorf("want %v, got %v", reason, err)
 		}
+	}
+	unbounded := good
+	unbounded.Ratio = math.NaN()
+	if _, err := Constrained(context.Background(), unbounded, Wanted{1, 1}, source(), Options{}); !errors.Is(err,
+		errProblem) {
+		t.Errorf("a ratio that is not a number: %v", err)
 	}
 	for name, null := range map[string][][]float64{
 		"none":         nil,
@@ -393,8 +399,8 @@ func TestConstrainedRefuses(t *testing.T) {
 	} {
 		p := good
 		p.Null = null
-		if _, err := Constrained(context.Background(), p, Wanted{1, 1}, source(), Options{}); !fault.Is(err,
-			"NULL_VECTORS") {
+		if _, err := Constrained(context.Background(), p, Wanted{1, 1}, source(), Options{}); !errors.Is(err,
+			errNullVectors) {
 			t.Errorf("null vectors %s: got %v", name, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
@@ -94,8 +94,7 @@ func checkFinite(a *mat.SymDense) error {
 }
 
 func stalled(n int) error {
-	return fault.New(fault.Internal, "EIGEN_STALLED",
-		"the eigenvalues of a matrix of %d rows were not found; it has an entry that is not finite, or overflows", n)
+	return invalid.New(invalid.MatrixNotFinite, "rows", n)
 }
 
 // newDense returns a matrix of zeros, which may be empty.

@@ -3,13 +3,14 @@ package eigen
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -52,12 +53,10 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, so
 	options Options) (Eigenpairs, error) {
 	n := m.Rows()
 	if count < 1 || count > n-len(outside) {
-		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT",
-			"the number of eigenvectors is %d for a matrix of %d rows; it must be from 1 to %d", count, n,
-			n-len(outside))
+		return Eigenpairs{}, fmt.Errorf("%w: %d of a matrix of %d rows, without %d", errCount, count, n, len(outside))
 	}
-	if i := slices.IndexFunc(m.Value, func(v float64) bool { return v-v != 0 }); i >= 0 {
-		return Eigenpairs{}, fault.New(fault.Internal, "PRODUCT_NOT_FINITE", "an entry of the matrix is %g", m.Value[i])
+	if slices.ContainsFunc(m.Value, func(v float64) bool { return v-v != 0 }) {
+		return Eigenpairs{}, invalid.New(invalid.MatrixNotFinite, "rows", n)
 	}
 	order := m.breadthFirst()
 	options = options.withDefaults()

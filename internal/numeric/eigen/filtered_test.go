@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -91,11 +91,11 @@ func TestMatricesThatAreNotFinite(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		m := blocks(30, 3, 4, 0.5, seeded()).entries(1)
 		m.Value[7] = bad
-		if _, err := Filtered(t.Context(), m, nil, 2, source(), Options{}); !fault.Is(err, "PRODUCT_NOT_FINITE") {
+		if _, err := Filtered(t.Context(), m, nil, 2, source(), Options{}); !errors.Is(err, invalid.MatrixNotFinite) {
 			t.Errorf("filtered, %v: %v", bad, err)
 		}
 		dense := upperOf(3, []float64{1, 2, 3, 0, bad, 4, 0, 0, 5})
-		if _, _, err := LeadingEigenpairs(t.Context(), dense, all); !fault.Is(err, "EIGEN_STALLED") {
+		if _, _, err := LeadingEigenpairs(t.Context(), dense, all); !errors.Is(err, invalid.MatrixNotFinite) {
 			t.Errorf("dense, %v: %v", bad, err)
 		}
 	}

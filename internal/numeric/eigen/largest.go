@@ -2,10 +2,10 @@ package eigen
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -16,8 +16,7 @@ import (
 func Largest(ctx context.Context, op Operator, count int, source *rand.PCG, options Options) (Eigenpairs, error) {
 	n := op.Rows()
 	if count < 1 || count > n {
-		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT",
-			"the number of eigenvectors is %d for a matrix of %d rows; it must be from 1 to %d", count, n, n)
+		return Eigenpairs{}, fmt.Errorf("%w: %d of a matrix of %d rows", errCount, count, n)
 	}
 	options = options.withDefaults()
 	if n > denseRows || options.MaxProducts < 2*n {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 )
 
 func source() *rand.PCG { return rand.NewPCG(5, 5) }
@@ -304,20 +304,16 @@ func TestLargestRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		op    Operator
 		count int
-		want  func(error) bool
+		want  error
 	}{
-		"count above n": {answer{n: 5}, 6, func(err error) bool { return fault.Is(err, "EIGENPAIR_COUNT") }},
-		"count of 0":    {answer{n: 5}, 0, func(err error) bool { return fault.Is(err, "EIGENPAIR_COUNT") }},
-		"not a number":  {answer{5, nan, nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_NOT_FINITE") }},
-		"too few": {answer{5, block[:1], nil}, 1, func(err error) bool {
-			return fault.Is(err, "PRODUCT_SHAPE")
-		}},
-		"short": {answer{5, Columns(4, 3), nil}, 1, func(err error) bool {
-			return fault.Is(err, "PRODUCT_SHAPE")
-		}},
-		"operator fails": {answer{5, nil, lost}, 1, func(err error) bool { return errors.Is(err, lost) }},
+		"count above n":  {answer{n: 5}, 6, errCount},
+		"count of 0":     {answer{n: 5}, 0, errCount},
+		"not a number":   {answer{5, nan, nil}, 1, invalid.MatrixNotFinite},
+		"too few":        {answer{5, block[:1], nil}, 1, errProducts},
+		"short":          {answer{5, Columns(4, 3), nil}, 1, errProducts},
+		"operator fails": {answer{5, nil, lost}, 1, lost},
 	} {
-		if _, err := Largest(context.Background(), c.op, c.count, source(), Options{}); !c.want(err) {
+		if _, err := Largest(context.Background(), c.op, c.count, source(), Options{}); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

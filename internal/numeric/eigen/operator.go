@@ -18,10 +18,12 @@ package eigen
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 )
 
 // Operator is a symmetric matrix that can only be multiplied with vectors.
@@ -57,6 +59,14 @@ type Work struct {
 	Products int // columns multiplied
 }
 
+// Errors of callers and operators that are not as their contracts say.
+var (
+	errCount       = errors.New("eigen: the number of eigenvectors is out of range")
+	errProblem     = errors.New("eigen: the parts of a problem do not fit together")
+	errNullVectors = errors.New("eigen: the null vectors are no basis of a null space")
+	errProducts    = errors.New("eigen: an operator returned products of another shape")
+)
+
 // multiply calls op.Multiply, counts the work, and checks the result.
 func (w *Work) multiply(ctx context.Context, op Operator, columns [][]float64) ([][]float64, error) {
 	w.Rounds++
@@ -69,19 +79,15 @@ func (w *Work) multiply(ctx context.Context, op Operator, columns [][]float64) (
 		return nil, err
 	}
 	if len(products) != len(columns) {
-		return nil, fault.New(fault.Internal, "PRODUCT_SHAPE", "an operator was given %d columns and returned %d",
-			len(columns), len(products))
+		return nil, fmt.Errorf("%w: %d columns of %d", errProducts, len(products), len(columns))
 	}
-	for j, y := range products {
+	for _, y := range products {
 		if len(y) != op.Rows() {
-			return nil, fault.New(fault.Internal, "PRODUCT_SHAPE", "an operator of %d rows returned a column of %d",
-				op.Rows(), len(y))
+			return nil, fmt.Errorf("%w: a column of %d rows by an operator of %d", errProducts, len(y), op.Rows())
 		}
-		for i, v := range y {
+		for _, v := range y {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fault.New(fault.Internal, "PRODUCT_NOT_FINITE",
-					"the product in row %d of column %d is %g: the matrix has an entry that is not finite, or "+
-						"overflows", i, j, v)
+				return nil, invalid.New(invalid.MatrixNotFinite, "rows", op.Rows())
 			}
 		}
 	}

@@ -2,11 +2,10 @@ package eigen
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // reduction is a CutProblem from which the null vectors Z of Lbar are eliminated.
@@ -41,13 +40,11 @@ func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 	r := &reduction{CutProblem: p}
 	for i, z := range p.Null {
 		if len(z) != n {
-			return nil, fault.New(fault.Internal, "NULL_VECTORS",
-				"null vector %d has %d entries, the graph %d vertices", i, len(z), n)
+			return nil, fmt.Errorf("%w: vector %d has %d entries, the graph %d vertices", errNullVectors, i, len(z), n)
 		}
 	}
 	if r.null = Orthonormalize(n, cloneColumns(p.Null)); len(r.null) < len(p.Null) {
-		return nil, fault.New(fault.Internal, "NULL_VECTORS",
-			"%d of %d null vectors are zero, not finite or depend on the others",
+		return nil, fmt.Errorf("%w: %d of %d are zero, not finite or depend on the others", errNullVectors,
 			len(p.Null)-len(r.null), len(p.Null))
 	}
 	residuals, images, err := r.both(ctx, work, r.null)
@@ -56,8 +53,7 @@ func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 	}
 	for i := range residuals {
 		if l := length(residuals[i]); !(l <= nullResidual) {
-			return nil, fault.New(fault.Internal, "NULL_VECTORS",
-				"null vector %d is not in the null space of the Laplacian: its image has length %g", i, l)
+			return nil, fmt.Errorf("%w: the image of vector %d under the Laplacian has length %g", errNullVectors, i, l)
 		}
 	}
 	forms, rotation := DenseEigenpairs(Upper(Gram(n, r.null, images)))
