@@ -214,7 +214,7 @@ func storedCommand[T interface{ GetDisplayName() string }](a *app, s stored[T]) 
 					return err
 				}
 				return a.onServer(server, func(c *client.Client) error {
-					id, err := pickListed(s.singular, given, storedIDLength, func() (found []candidate, _ error) {
+					id, err := pickByID(s.singular, given, storedIDLength, func() (found []candidate, _ error) {
 						all, err := client.All(s.list(c, ctx))
 						for _, item := range all {
 							found = append(found, candidate{id: s.id(item), about: text.OneLine(item.GetDisplayName())})

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
@@ -354,13 +356,9 @@ const maxCandidates = 8
 // minPrefix is the number of characters that identify something if they are not its whole id or name.
 const minPrefix = 4
 
-// pick returns the id that the user means: given is an id, a name, or a unique prefix of one. If nothing
-// matches, it returns given, so that the coordinator reports the error. An empty text, such as an unset variable of a
-// script, is refused: it is a prefix of everything.
+// pick returns the id that the user means: given is an id, a name, or a unique prefix of one. If nothing matches, it
+// returns given, so that the coordinator reports the error. It is not called with an empty text.
 func pick(what, given string, all []candidate) (string, error) {
-	if given == "" {
-		return "", shell.Usage("the %s is empty; give an id, a name or the beginning of one", what)
-	}
 	var matches []candidate
 	for _, candidate := range all {
 		for _, name := range append([]string{candidate.id}, candidate.names...) {
@@ -377,39 +375,59 @@ func pick(what, given string, all []candidate) (string, error) {
 	case len(matches) == 0:
 		return given, nil
 	case len(given) < minPrefix:
-		return "",
-			shell.Usage("%q is too short; give the whole id or name of the %s, or at least its first %d characters",
-				given, what, minPrefix)
+		return "", errShortPrefix(what, given)
 	case len(matches) == 1:
 		return matches[0].id, nil
 	}
+	count := fmt.Sprint(len(matches))
+	if len(matches) > maxCandidates {
+		count = fmt.Sprintf("more than %d", maxCandidates)
+		matches = matches[:maxCandidates]
+	}
 	var lines []string
-	for _, candidate := range matches[:min(len(matches), maxCandidates)] {
+	for _, candidate := range matches {
 		lines = append(lines, fmt.Sprintf("%s (%s)", candidate.id, candidate.about))
 	}
-	if more := len(matches) - len(lines); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
-	return "", shell.Usage("%q matches %d %ss: %s", given, len(matches), what, strings.Join(lines, ", "))
+	return "", shell.Usage("%q matches %s %ss: %s", given, count, what, strings.Join(lines, ", "))
 }
 
-// pickListed is pick for ids of a known length. It lists candidates only if given is shorter, so that users who may
-// not list can give whole ids.
-func pickListed(what, given string, length int, list func() ([]candidate, error)) (string, error) {
-	if len(given) >= length {
-		return given, nil
+func errShortPrefix(what, given string) error {
+	return shell.Usage("%q is too short; give the whole id or name of the %s, or at least its first %d characters",
+		given, what, minPrefix)
+}
+
+// pickListed is pick among the candidates that list returns. It refuses an empty text, such as that of a variable that
+// is not set, because it is a prefix of everything. Users who may not list can give whole ids and names.
+func pickListed(what, given string, list func() ([]candidate, error)) (string, error) {
+	if given == "" {
+		return "", shell.Usage("the %s is empty; give an id, a name or the beginning of one", what)
 	}
 	all, err := list()
-	if err != nil {
+	switch {
+	case status.Code(err) == codes.PermissionDenied:
 		return given, nil
+	case err != nil:
+		return "", err
 	}
 	return pick(what, given, all)
 }
 
+// pickByID is pickListed for what has no name besides its id, whose length is known. It lists nothing if given is a
+// whole id, or too short for the beginning of one.
+func pickByID(what, given string, length int, list func() ([]candidate, error)) (string, error) {
+	switch {
+	case len(given) >= length:
+		return given, nil
+	case given != "" && len(given) < minPrefix:
+		return "", errShortPrefix(what, given)
+	}
+	return pickListed(what, given, list)
+}
+
 // jobID returns the id of the job that an id or a prefix of one stands for.
 func jobID(ctx context.Context, c *client.Client, given string) (string, error) {
-	return pickListed("job", given, jobIDLength, func() ([]candidate, error) {
-		jobs, err := c.AllJobs(ctx, &cleavev1.ListJobsRequest{IdPrefix: given}, 0)
+	return pickByID("job", given, jobIDLength, func() ([]candidate, error) {
+		jobs, err := c.AllJobs(ctx, &cleavev1.ListJobsRequest{IdPrefix: given}, maxCandidates+1)
 		return jobCandidates(jobs), err
 	})
 }
@@ -427,16 +445,15 @@ func jobCandidates(jobs []*cleavev1.Job) (all []candidate) {
 
 // workerID returns the id of the worker that an id, a name, or a prefix of one of them stands for.
 func workerID(ctx context.Context, c *client.Client, given string) (string, error) {
-	workers, err := client.All(c.ListWorkers(ctx))
-	if err != nil {
-		return given, nil
-	}
-	var all []candidate
-	for _, w := range workers {
-		if w.GetName() == given {
-			return given, nil // the coordinator reports if several workers have the name
+	return pickListed("worker", given, func() (all []candidate, err error) {
+		workers, err := client.All(c.ListWorkers(ctx))
+		for _, w := range workers {
+			id := w.GetWorkerId()
+			if w.GetName() == given {
+				id = given // the coordinator reports if several workers have the name
+			}
+			all = append(all, candidate{id, text.OneLine(w.GetName()), []string{w.GetName()}})
 		}
-		all = append(all, candidate{w.GetWorkerId(), text.OneLine(w.GetName()), []string{w.GetName()}})
-	}
-	return pick("worker", given, all)
+		return all, err
+	})
 }

@@ -46,6 +46,8 @@ type fake struct {
 	job      *cleavev1.Job
 	refusals int // UNAVAILABLE answers to CreateJob before it works
 	lost     int // answers to CancelJob that do not arrive
+	lists    []*cleavev1.ListJobsRequest
+	unlisted error // the answer to ListJobs; nil for a list of the job
 
 	// What the job found.
 	spec   *cleavev1.JobSpec
@@ -185,6 +187,16 @@ func (f *fake) GetJob(context.Context, *cleavev1.GetJobRequest) (*cleavev1.GetJo
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return &cleavev1.GetJobResponse{Job: f.job, Spec: f.spec}, nil
+}
+
+func (f *fake) ListJobs(_ context.Context, request *cleavev1.ListJobsRequest) (*cleavev1.ListJobsResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lists = append(f.lists, request)
+	if f.unlisted != nil {
+		return nil, f.unlisted
+	}
+	return &cleavev1.ListJobsResponse{Jobs: []*cleavev1.Job{f.job}}, nil
 }
 
 func (f *fake) CancelJob(_ context.Context, request *cleavev1.CancelJobRequest) (*cleavev1.CancelJobResponse, error) {

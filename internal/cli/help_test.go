@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 )
@@ -184,7 +187,6 @@ func TestPick(t *testing.T) {
 		{given: "02", want: "02"},
 		{given: "wor",
 			fails: `"wor" is too short; give the whole id or name of the job, or at least its first 4 characters`},
-		{given: "", fails: "the job is empty"}, // an unset variable of a script
 		{given: "0199", fails: `"0199" matches 3 jobs: 0199a1b2 (first), 0199a1c3 (second), 0199a1 (short)`},
 	} {
 		got, err := pick("job", c.given, all)
@@ -197,6 +199,40 @@ func TestPick(t *testing.T) {
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q, %v; want %q", c.given, got, err, c.want)
 		}
+	}
+}
+
+// An id that cannot be right is refused without a call, and a coordinator that refuses to list is asked once.
+func TestIDsAreListedOnlyIfThatHelps(t *testing.T) {
+	whole := "019a0000-0000-7000-8000-000000000001"
+	for _, c := range []struct {
+		name, given string
+		unlisted    error
+		lists, code int
+		says        string
+	}{
+		{"empty", "", nil, 0, 2, "the job is empty"},
+		{"short", "019", nil, 0, 2, `"019" is too short`},
+		{"whole", whole, nil, 0, 0, ""},
+		{"beginning", whole[:8], nil, 1, 0, ""},
+		{"not allowed", whole[:8], status.Error(codes.PermissionDenied, "submitters only"), 1, 0, ""},
+		{"broken", whole[:8], status.Error(codes.Internal, "out of order"), 1, 1, "out of order"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := startFake(t)
+			f.job.JobId, f.unlisted = whole, c.unlisted
+			var stdout, stderr bytes.Buffer
+			code := Main(t.Context(), []string{"get", c.given, "--server", f.address},
+				strings.NewReader(""), &stdout, &stderr, func(string) string { return "" })
+			if code != c.code || !strings.Contains(stderr.String(), c.says) || len(f.lists) != c.lists {
+				t.Errorf("exit code %d, %d lists, %s", code, len(f.lists), stderr.String())
+			}
+			for _, list := range f.lists {
+				if list.GetPageSize() != maxCandidates+1 {
+					t.Errorf("asked for %d jobs", list.GetPageSize())
+				}
+			}
+		})
 	}
 }
 
