@@ -19,6 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/observe"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // app holds the I/O streams and the environment of one command. The method xCommand declares command x and its flags,
@@ -95,9 +96,10 @@ var otherNames = map[string][]string{
 	"evaluate": {"score", "test"}, "predict": {"assign", "label"},
 }
 
-// warn prints a message to standard error, after the name of the program. On a terminal it replaces a line of progress.
+// warn prints a message to standard error, after the name of the program, on one line: coordinators and other users
+// choose parts of it. On a terminal it replaces a line of progress.
 func (a *app) warn(format string, args ...any) {
-	message := fmt.Sprintf("cleave: "+format, args...)
+	message := text.OneLine(fmt.Sprintf("cleave: "+format, args...))
 	width := shell.Terminal(a.stderr)
 	if width > 0 {
 		message = "\r\x1b[K" + shell.Hanging(message, width)

@@ -97,7 +97,7 @@ func (a *app) drainCommand() *cobra.Command {
 				return err
 			}
 			drained := response.GetWorker()
-			return a.print(asJSON, drained, "%s (%s): %s\n", drained.GetName(), drained.GetWorkerId(),
+			return a.print(asJSON, drained, "%s (%s): %s\n", text.OneLine(drained.GetName()), drained.GetWorkerId(),
 				drainStatus(drained, workers))
 		})
 }

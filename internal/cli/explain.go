@@ -175,7 +175,7 @@ func (a *app) printExplanation(all []explain.Paragraph) error {
 		fmt.Fprintln(&out, p.Topic)
 		for _, sentence := range p.Sentences {
 			mark := "- "
-			for _, line := range text.Wrap(sentence, width-4) {
+			for _, line := range text.Wrap(text.OneLine(sentence), width-4) {
 				fmt.Fprintf(&out, "  %s%s\n", mark, line)
 				mark = "  "
 			}

@@ -70,7 +70,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if silent || !f.output.summarizes() {
 		answer, _ := wire.SplitNotices(r.Result.GetWarnings())
 		for _, warning := range answer {
-			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
+			fmt.Fprintf(a.stderr, "warning: %s\n", text.OneLine(warning.GetMessage()))
 		}
 	}
 	r.Run.Origin = a.origin(in, s.Title, s.Spec)

@@ -142,7 +142,7 @@ func summarizeKSelection(w io.Writer, h *cleavev1.KSelection) error {
 			return "-"
 		}, wire.EnumWord(s.GetSpace()))
 	}
-	fmt.Fprintf(&lines, "k = %d (%s): %s\n\n", h.GetProposed(), ConfidenceOfK(h), h.GetReason())
+	fmt.Fprintf(&lines, "k = %d (%s): %s\n\n", h.GetProposed(), ConfidenceOfK(h), text.OneLine(h.GetReason()))
 	_, err := io.WriteString(w, lines.String())
 	return err
 }

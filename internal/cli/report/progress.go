@@ -162,7 +162,8 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 }
 
 // screen writes lines of progress. On a terminal, the last one is redrawn, and cleared before another is written;
-// elsewhere, a line is written from time to time.
+// elsewhere, a line is written from time to time. Lines are escaped by text.OneLine, because they contain messages and
+// names that others chose.
 type screen struct {
 	w     io.Writer
 	width int  // of the terminal; 0 if it is none
@@ -177,7 +178,7 @@ type screen struct {
 // line writes a line that stays. A terminal gets it as several, if it is too long.
 func (s *screen) line(format string, args ...any) {
 	s.End()
-	fmt.Fprintln(s.w, shell.Hanging(fmt.Sprintf(format, args...), s.width))
+	fmt.Fprintln(s.w, shell.Hanging(text.OneLine(fmt.Sprintf(format, args...)), s.width))
 }
 
 // End clears the line that would be redrawn.
@@ -193,12 +194,13 @@ func (s *screen) End() {
 func (s *screen) plain(line string) {
 	if now := s.now(); s.width == 0 && line != s.lastLine && (s.all || now.Sub(s.last) >= plainInterval) {
 		s.last, s.lastLine = now, line
-		fmt.Fprintln(s.w, line)
+		fmt.Fprintln(s.w, text.OneLine(line))
 	}
 }
 
 // draw replaces the line that is redrawn.
 func (s *screen) draw(line string) {
+	line = text.OneLine(line)
 	if runes := []rune(line); len(runes) >= s.width {
 		line = string(runes[:s.width-1]) // a full line would wrap and could not be redrawn
 	}
@@ -267,7 +269,7 @@ func (p *Progress) live(live *cleavev1.Progress) {
 	case p.phase == cleavev1.Phase_PHASE_WAITING && p.message != "":
 		if line := p.liveLine(live); !began && line != p.lastLine {
 			p.lastLine = line
-			fmt.Fprintln(p.w, line)
+			fmt.Fprintln(p.w, text.OneLine(line))
 		}
 	case p.phase != cleavev1.Phase_PHASE_ITERATING && (began || !p.all): // iterations have lines of their own
 		p.plain(p.liveLine(live))

@@ -66,8 +66,8 @@ func PrintPlan(w io.Writer, job *jobflags.Job, plan *cleavev1.Plan) error {
 		if s.GetMemoryBytes() > 0 {
 			memory = text.Bytes(s.GetMemoryBytes())
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%d\n", s.GetName(), s.GetThreads(), memory, text.Bytes(s.GetBytes()),
-			s.GetStoredTiles(), s.GetComputedTiles())
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%d\n", text.OneLine(s.GetName()), s.GetThreads(), memory,
+			text.Bytes(s.GetBytes()), s.GetStoredTiles(), s.GetComputedTiles())
 	}
 	return table.Flush()
 }
@@ -77,7 +77,7 @@ func printCoordinatorPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error 
 	_, err := fmt.Fprintf(w, "graph        %d vertices\ncoordinator  %s, besides the data\ntime         about "+
 		"%s\nwhy          %s\n",
 		j.Rows, text.Bytes(p.GetCoordinatorBytes()), text.Roughly(p.GetPredictedTime().AsDuration().Seconds()),
-		p.GetExplanation())
+		text.OneLine(p.GetExplanation()))
 	return err
 }
 
@@ -183,7 +183,7 @@ func (r *Report) sizesText() string {
 	for cluster, size := range r.Result.GetClusterSizes() {
 		sizes = append(sizes, fmt.Sprint(size))
 		if cluster < len(r.Classes) && r.Classes[cluster] != "" {
-			sizes[cluster] += " " + text.OneLine(r.Classes[cluster])
+			sizes[cluster] += " " + r.Classes[cluster]
 		}
 		if room -= len(sizes[cluster]); room >= 0 && shown < 20 {
 			shown++
@@ -229,9 +229,11 @@ func SummarizeEvaluation(w io.Writer, e *cleavev1.Evaluation, constraints *cleav
 	return table.Flush()
 }
 
-// lineOf returns a function that writes lines of a name and a value.
+// lineOf returns a function that writes lines of a name and a value, which is escaped by text.OneLine.
 func lineOf(w io.Writer) func(name, format string, args ...any) {
-	return func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	return func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", name, text.OneLine(fmt.Sprintf(format, args...)))
+	}
 }
 
 func summarizeScores(line func(name, format string, args ...any), e *cleavev1.Evaluation) {
@@ -339,7 +341,9 @@ func (l *EventLines) Item(item *cleavev1.WatchJobResponse) {
 }
 
 // Warn writes a line of text.
-func (l *EventLines) Warn(format string, args ...any) { fmt.Fprintf(l.Warnings, format+"\n", args...) }
+func (l *EventLines) Warn(format string, args ...any) {
+	fmt.Fprintln(l.Warnings, text.OneLine(fmt.Sprintf(format, args...)))
+}
 
 // summarizeSpectral describes the eigenvectors that were used; only constrained-spectral has a beta.
 func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.SpectralReport) {

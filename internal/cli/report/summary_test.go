@@ -74,6 +74,45 @@ func TestWhatTheCoordinatorHolds(t *testing.T) {
 	}
 }
 
+// Names of workers and messages of a coordinator cannot control the terminal.
+func TestTextOfOthersIsEscaped(t *testing.T) {
+	const hostile = "\x1b[2Jw1\nfiles  gone"
+	const escaped = `\x1b[2Jw1\nfiles  gone`
+	notice := &cleavev1.Notice{Reason: "CONFLICT", Message: hostile}
+	for name, print := range map[string]func(w *bytes.Buffer) error{
+		"summary": func(w *bytes.Buffer) error {
+			return (&Report{Outcome: &client.Outcome{Result: &cleavev1.Result{}}}).Summarize(w,
+				[]*cleavev1.Notice{notice}, nil)
+		},
+		"plan": func(w *bytes.Buffer) error {
+			return PrintPlan(w, &jobflags.Job{Spec: &cleavev1.JobSpec{}},
+				&cleavev1.Plan{Tiles: 1, Shares: []*cleavev1.WorkerShare{{Name: hostile}}})
+		},
+		"plan without workers": func(w *bytes.Buffer) error {
+			return PrintPlan(w, &jobflags.Job{Spec: &cleavev1.JobSpec{}}, &cleavev1.Plan{Explanation: hostile})
+		},
+		"warning": func(w *bytes.Buffer) error {
+			NewProgress(w, false).Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: notice}}))
+			return nil
+		},
+		"progress": func(w *bytes.Buffer) error {
+			NewFullProgress(w).Item(clitest.ProgressItem(&cleavev1.Progress{Message: hostile}))
+			return nil
+		},
+		"terminal": func(w *bytes.Buffer) error {
+			(&screen{w: w, width: 80}).draw(hostile)
+			w.Next(len("\r\x1b[K")) // clears the line
+			return nil
+		},
+	} {
+		var out bytes.Buffer
+		if err := print(&out); err != nil || !strings.Contains(out.String(), escaped) ||
+			strings.Contains(out.String(), "\x1b") {
+			t.Errorf("%s: %v, %q", name, err, out.String())
+		}
+	}
+}
+
 func TestShortNames(t *testing.T) {
 	for want, got := range map[string]string{
 		"RUNNING":      ShortName(cleavev1.JobState_JOB_STATE_RUNNING),

@@ -178,7 +178,8 @@ func sentences(err error) (all []string) {
 	return all
 }
 
-// sentence returns the message of an error on one line, without the code of a gRPC status and without secrets.
+// sentence returns the message of an error on one line, without the code of a gRPC status, without secrets, and without
+// anything that is not printable: others chose parts of it.
 func sentence(err error) string {
 	err = refusal.Of(err)
 	message := err.Error()
@@ -187,7 +188,7 @@ func sentence(err error) string {
 	} else if s, ok := status.FromError(err); ok {
 		message = s.Message()
 	}
-	return redact.Text(strings.Join(strings.Fields(message), " "))
+	return redact.Text(text.OneLine(strings.Join(strings.Fields(message), " ")))
 }
 
 // withFlag turns a message about a field of the API into one about its flag.

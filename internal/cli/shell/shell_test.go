@@ -96,6 +96,7 @@ func TestRunEndsWithOneSentence(t *testing.T) {
 		{"several", nil, errors.Join(errors.New("a: no  ssh"),
 			errors.Join(fault.New(fault.Unavailable, "X", "b: no ssh"))), 75, "prog: a: no ssh\n  b: no ssh\n"},
 		{"one of two", nil, fmt.Errorf("%w: %w", errors.New("a"), errors.New("b")), 1, "prog: a: b\n"},
+		{"escape codes", nil, errors.New("worker \x1b[2Jw1 left"), 1, "prog: worker \\x1b[2Jw1 left\n"},
 		{"status", nil, status.Error(codes.NotFound, "no job 7"), 2, "prog: no job 7\n"},
 		{"unknown flag", []string{"--frob"}, nil, 2, "prog: unknown flag: --frob; see prog --help\n"},
 		{"bad value", []string{"--memory", "lots"}, nil, 2,
