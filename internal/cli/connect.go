@@ -298,15 +298,19 @@ func (a *app) onID(
 	})
 }
 
-// onFolderOrJob calls folder if the only argument is a folder, and otherwise job with the job that it names.
-func (a *app) onFolderOrJob(ctx context.Context, server string, args []string, folder func(path string) error,
-	job func(c *client.Client, jobID string) error) error {
+// onFolderOrJob calls folder if the only argument is a folder, and otherwise job with the job that it names. It refuses
+// a file of constraints for a job.
+func (a *app) onFolderOrJob(ctx context.Context, server, constraints string, args []string,
+	folder func(path string) error, job func(c *client.Client, jobID string) error) error {
 	what, err := oneArgument(args, "job or folder")
 	if err != nil {
 		return err
 	}
 	if info, err := os.Stat(what); err == nil && info.IsDir() {
 		return folder(what)
+	}
+	if constraints != "" {
+		return shell.Usage("--constraints requires a folder; the coordinator has those of its jobs")
 	}
 	err = a.onJob(ctx, server, args, job)
 	if fault.Is(err, "NO_COORDINATOR") {

@@ -30,15 +30,12 @@ func (a *app) explainCommand() *cobra.Command {
 	var server, constraints string
 	const short = "Explain the result of a job, or of a run in a folder, in plain sentences, with hints on what to try"
 	cmd, set := argsCommand("explain JOB|DIR", short, func(ctx context.Context, args []string) error {
-		return a.onFolderOrJob(ctx, server, args, func(folder string) error {
+		return a.onFolderOrJob(ctx, server, constraints, args, func(folder string) error {
 			if server != "" {
 				return shell.Usage("--server requires a job; the folder %s is read here", folder)
 			}
 			return a.explainFolder(ctx, folder, constraints)
 		}, func(c *client.Client, jobID string) error {
-			if constraints != "" {
-				return shell.Usage("--constraints requires a folder; the coordinator has those of its jobs")
-			}
 			return a.explainJob(ctx, c, jobID)
 		})
 	})

@@ -50,11 +50,12 @@ type fake struct {
 	unlisted error // the answer to ListJobs; nil for a list of the job
 
 	// What the job found.
-	spec   *cleavev1.JobSpec
-	result *cleavev1.Result
-	labels []int32
-	ids    []string // of the rows
-	model  *model.Model
+	spec      *cleavev1.JobSpec
+	result    *cleavev1.Result
+	labels    []int32
+	downloads int      // of labels
+	ids       []string // of the rows
+	model     *model.Model
 
 	embedding *clustering.Embedding
 }
@@ -225,6 +226,9 @@ func (f *fake) GetResult(context.Context, *cleavev1.GetResultRequest) (*cleavev1
 
 func (f *fake) GetLabels(_ *cleavev1.GetLabelsRequest,
 	stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
+	f.mu.Lock()
+	f.downloads++
+	f.mu.Unlock()
 	return stream.Send(&cleavev1.GetLabelsResponse{Labels: wire.LabelsProto(f.labels), Ids: f.ids})
 }
 

@@ -204,12 +204,13 @@ func TestErrorsOfTheCoordinatorAreSentences(t *testing.T) {
 	if r := invoke(t, "watch job-9 --server "+f.address); r.code != 2 || r.stderr != "cleave: there is no job job-9\n" {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}
-	if r := invoke(t, "list --server "+f.address); r.code != 2 ||
+	if r := invoke(t, "workers --server "+f.address); r.code != 2 ||
 		!strings.HasSuffix(r.stderr, " is not a Cleave coordinator; check the host and the port\n") {
 		t.Errorf("a service that is not there: exit code %d, %q", r.code, r.stderr)
 	}
-	r := invoke(t, "watch job-9 --server 127.0.0.1:1")
-	lost := "cleave: job job-9 cannot be watched, and may still be running: " +
+	const id = "019a0000-0000-7000-8000-000000000009"
+	r := invoke(t, "watch "+id+" --server 127.0.0.1:1")
+	lost := "cleave: job " + id + " cannot be watched, and may still be running: " +
 		"the coordinator at 127.0.0.1:1 does not answer: "
 	if r.code != 75 || !strings.HasPrefix(r.stderr, lost) ||
 		!strings.HasSuffix(r.stderr, "connection refused\n") {
@@ -364,8 +365,30 @@ func TestWhatSIGTERMReplaces(t *testing.T) {
 			"terminated; job job-1 has ended. Run the same command again to get its result"},
 		{true, full, "the disk is full"},
 	} {
-		if got := (&runner{flags: f}).detached(ctx, reached{"job-1", c.ended}, c.err); got.Error() != c.want {
+		if got := (&runner{flags: f, jobID: "job-1", ended: c.ended}).detached(ctx, c.err); got.Error() != c.want {
 			t.Errorf("ended %v, %v: got %q, want %q", c.ended, c.err, got, c.want)
 		}
+	}
+}
+
+// What cannot be written is refused before the result is fetched, as it is before a run.
+func TestResultIsRefusedBeforeItIsFetched(t *testing.T) {
+	clitest.Folder(t, map[string]string{"file": "", "o/labels.csv": "x,y\n1,2\n"})
+	for args, want := range map[string]string{
+		"--out file":                        "this is a file; --out needs a folder",
+		"--out o --data o/labels.csv":       "would be overwritten by the labels.csv of the result",
+		"--save-graph g.csv":                "--save-graph requires --knn",
+		"--out new --save-graph new/g.csv":  "--save-graph requires --knn",
+		"--out file/new --save-graph g.csv": "the folder cannot be",
+	} {
+		f := startFake(t)
+		f.spec, f.result = &cleavev1.JobSpec{}, &cleavev1.Result{}
+		r := invoke(t, "result job-1 "+args+" --server "+f.address)
+		if r.code != 2 || !strings.Contains(r.stderr, want) || f.downloads > 0 {
+			t.Errorf("%s: exit code %d, %s after %d downloads", args, r.code, r.stderr, f.downloads)
+		}
+	}
+	if _, err := os.Stat("new"); err == nil {
+		t.Error("a refused result left a folder behind")
 	}
 }

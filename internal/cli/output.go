@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -106,15 +107,6 @@ func (a *app) checkGraph(f *outputFlags, spec *cleavev1.JobSpec, data *jobflags.
 	return jobflags.RefuseInput("--save-graph", f.saveGraph, a.command.directory, data.NamedFiles(a.command.directory))
 }
 
-// labelOutput returns how labels are written. join passes on the rows of the table; nil if the data is not a table.
-func (f *outputFlags) labelOutput(join func(yield func(*table.Table) error) error) report.LabelOutput {
-	l := report.LabelOutput{Format: f.format.String()}
-	if f.join {
-		l.Join = join
-	}
-	return l
-}
-
 // joinTable returns a function that passes the rows of a table to report.LabelOutput, or nil for nil.
 func joinTable(t *table.Table) func(yield func(*table.Table) error) error {
 	if t == nil {
@@ -125,6 +117,14 @@ func joinTable(t *table.Table) func(yield func(*table.Table) error) error {
 
 // summarizes reports whether a summary is printed at the end.
 func (f *outputFlags) summarizes() bool { return !f.json && !(f.quiet && f.out == onStdout) }
+
+// folder returns the output folder, or "" for none.
+func (f *outputFlags) folder() string {
+	if f.out == onStdout {
+		return ""
+	}
+	return f.out
+}
 
 // extentFor returns what to fetch for --out.
 func extentFor(out string) client.Extent {
@@ -137,15 +137,11 @@ func extentFor(out string) client.Extent {
 	return client.Everything
 }
 
-// intoFolder calls do with the output folder that --out names, or with nil if it names none. It refuses a folder in
-// which one of the tables would overwrite an input. It marks the folder as complete if do succeeds, and removes it if
-// do fails before it has written anything.
+// intoFolder calls do with the output folder at a path. It refuses a folder in which one of the tables would overwrite
+// an input. It marks the folder as complete if do succeeds, and removes it if do fails before it has written anything.
 func (a *app) intoFolder(
 	ctx context.Context, path string, inputs []jobflags.NamedFile, do func(out *report.OutputDir) error,
 ) error {
-	if path == "" || path == onStdout {
-		return do(nil)
-	}
 	out, err := report.OpenOutput(ctx, path)
 	if err != nil {
 		return err
@@ -167,19 +163,53 @@ type printout struct {
 	files   []string           // what was written into the output folder
 }
 
+// delivery is a result that was fetched, and what its files show.
+type delivery struct {
+	printout
+	scene report.Scene
+	join  func(yield func(*table.Table) error) error // see report.LabelOutput; nil if the data is not a table
+}
+
+// deliver writes the result that fetch returns: into the output folder, or its labels to standard output. It opens the
+// folder before it calls fetch, so that a wrong one is refused before the work begins. An error of fetch that comes
+// with a result concerns a part of it: the rest is written, and deliver returns both, too.
+func (a *app) deliver(ctx context.Context, f *outputFlags, data *jobflags.DataFlags,
+	fetch func() (*delivery, error)) (p *printout, err error) {
+	write := func(out *report.OutputDir) error {
+		d, partial := fetch()
+		if d == nil {
+			return partial
+		}
+		if err := a.writeFiles(ctx, d, out, f); err != nil {
+			return errors.Join(err, partial)
+		}
+		p = &d.printout
+		return partial
+	}
+	if f.folder() == "" {
+		err = write(nil)
+	} else {
+		err = a.intoFolder(ctx, f.folder(), data.NamedFiles(a.command.directory), write)
+	}
+	return p, err
+}
+
 // writeFiles writes the files of a result into the output folder, if there is one, or its labels to standard output.
-func (a *app) writeFiles(
-	ctx context.Context, p *printout, s report.Scene, out *report.OutputDir, f *outputFlags, l report.LabelOutput,
-) error {
+func (a *app) writeFiles(ctx context.Context, d *delivery, out *report.OutputDir, f *outputFlags) error {
+	labels := report.LabelOutput{Format: f.format.String()}
+	if f.join {
+		labels.Join = d.join
+	}
 	if f.out == onStdout {
-		return p.report.WriteLabels(a.stdout, l)
+		return d.report.WriteLabels(a.stdout, labels)
 	}
 	if out == nil {
 		return nil
 	}
-	files := append(p.report.LabelFiles(l), p.report.Files(s, resultpage.Files(p.report, s, a.warn), a.warn)...)
+	drawn := resultpage.Files(d.report, d.scene, a.warn)
+	files := append(d.report.LabelFiles(labels), d.report.Files(d.scene, drawn, a.warn)...)
 	for _, file := range files {
-		p.files = append(p.files, filepath.Join(out.Path, file.Name))
+		d.files = append(d.files, filepath.Join(out.Path, file.Name))
 	}
 	return out.Write(ctx, files)
 }

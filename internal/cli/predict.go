@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -88,8 +87,11 @@ type predictor struct {
 // predict assigns new points to the clusters of a run and writes a label for each row of their file. Rows that the
 // model cannot use, such as all-zero rows if directions are compared, have the label -1.
 func (a *app) predict(ctx context.Context, flags *predictFlags) error {
-	if err := cmp.Or(flags.check(), jobflags.RefuseInput("--out", flags.out, "", flags.data.NamedFiles(""),
-		flags.trainedOn, flags.weights)); err != nil {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	if err := jobflags.RefuseInput("--out", flags.out, "", flags.data.NamedFiles(""), flags.trainedOn,
+		flags.weights); err != nil {
 		return err
 	}
 	if flags.job != "" {

@@ -260,7 +260,7 @@ type inputs struct {
 // noteInputs notes the files that flags name, and starts to hash them until ctx ends. It is called before they are
 // read. It returns nil if nothing records the hashes: only result.json and report.html do.
 func (a *app) noteInputs(ctx context.Context, f *jobflags.DataFlags, output *outputFlags) *inputs {
-	if !output.json && (output.out == "" || output.out == onStdout) {
+	if !output.json && output.folder() == "" {
 		return nil
 	}
 	in := &inputs{files: f.NamedFiles(a.command.directory), hashed: make(chan []*cleavev1.InputFile, 1)}

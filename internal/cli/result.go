@@ -54,52 +54,54 @@ func (a *app) resultCommand() (*cobra.Command, *jobflags.DataFlags) {
 
 // result fetches the result of a job and delivers it as run does, except that it has no progress to show.
 func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *resultFlags) error {
-	if err := cmp.Or(f.truth.check(), f.data.CheckStandardInput()); err != nil {
+	if err := f.truth.check(); err != nil {
+		return err
+	}
+	if err := f.data.CheckStandardInput(); err != nil {
 		return err
 	}
 	if err := f.output.check(f.data); err != nil {
 		return err
 	}
-	in := a.noteInputs(ctx, f.data, &f.output)
-	r, s, err := a.fetchReport(ctx, c, jobID, f.data, f.truth, extentFor(f.output.out))
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
 		return err
 	}
 	silent := f.output.quiet && f.output.out != ""
-	// a summary includes them; whoever created the job was told how its table is read
-	if silent || !f.output.summarizes() {
-		answer, _ := wire.SplitNotices(r.Result.GetWarnings())
-		for _, warning := range answer {
-			fmt.Fprintf(a.stderr, "warning: %s\n", text.OneLine(warning.GetMessage()))
+	in := a.noteInputs(ctx, f.data, &f.output)
+	p, err := a.deliver(ctx, &f.output, f.data, func() (*delivery, error) {
+		if err := a.checkGraph(&f.output, response.GetSpec(), f.data); err != nil {
+			return nil, err
 		}
-	}
-	r.Run.Origin = a.origin(in, s.Title, s.Spec)
-	p := &printout{report: r, notices: r.Result.GetWarnings()}
-	err = a.intoFolder(ctx, f.output.out, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
-		if err := a.checkGraph(&f.output, s.Spec, f.data); err != nil {
-			return err
+		r, s, err := a.fetchReport(ctx, c, response, f.data, f.truth, extentFor(f.output.out))
+		if err != nil {
+			return nil, err
 		}
-		err := a.writeFiles(ctx, p, s, out, &f.output, f.output.labelOutput(joinTable(s.Table)))
-		return errors.Join(err, a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph))
+		// a summary includes them; whoever created the job was told how its table is read
+		if silent || !f.output.summarizes() {
+			answer, _ := wire.SplitNotices(r.Result.GetWarnings())
+			for _, warning := range answer {
+				fmt.Fprintf(a.stderr, "warning: %s\n", text.OneLine(warning.GetMessage()))
+			}
+		}
+		r.Run.Origin = a.origin(in, s.Title, s.Spec)
+		return &delivery{printout{report: r, notices: r.Result.GetWarnings()}, s, joinTable(s.Table)},
+			a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph)
 	})
-	if err != nil || silent && !f.output.json {
+	if p == nil || silent && !f.output.json {
 		return err
 	}
-	return a.printResult(p, &f.output)
+	return errors.Join(a.printResult(p, &f.output), err)
 }
 
 // fetchReport fetches the result of a job and reads the files that the flags name.
 func (a *app) fetchReport(
-	ctx context.Context, c *client.Client, jobID string, source *jobflags.DataFlags, scored truthFlags,
-	extent client.Extent,
+	ctx context.Context, c *client.Client, described *cleavev1.GetJobResponse, source *jobflags.DataFlags,
+	scored truthFlags, extent client.Extent,
 ) (*report.Report, report.Scene, error) {
 	var none report.Scene
-	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
-	if err != nil {
-		return nil, none, err
-	}
-	spec := response.GetSpec()
-	outcome, err := c.Fetch(ctx, jobID, extent)
+	spec := described.GetSpec()
+	outcome, err := c.Fetch(ctx, described.GetJob().GetJobId(), extent)
 	if err != nil {
 		return nil, none, err
 	}
@@ -108,7 +110,7 @@ func (a *app) fetchReport(
 	if err != nil {
 		return nil, none, err
 	}
-	job := &jobflags.Job{Spec: spec, Name: response.GetJob().GetDisplayName(), Loaded: *data}
+	job := &jobflags.Job{Spec: spec, Name: described.GetJob().GetDisplayName(), Loaded: *data}
 	if err := checkSameData(job, outcome); err != nil {
 		return nil, none, err
 	}
@@ -240,11 +242,16 @@ func (a *app) reportCommand() *cobra.Command {
 	f := &reportFlags{}
 	const short = "Write report.html, a page about a result, from a coordinator or from the folder of a run"
 	cmd, set := argsCommand("report JOB|DIR", short, func(ctx context.Context, args []string) error {
-		if err := cmp.Or(f.truth.check(), f.data.CheckStandardInput(), jobflags.RefuseInput("--out", f.out, "",
-			f.data.NamedFiles(""), f.constraints)); err != nil {
+		if err := f.truth.check(); err != nil {
 			return err
 		}
-		return a.onFolderOrJob(ctx, f.server, args, func(folder string) error {
+		if err := f.data.CheckStandardInput(); err != nil {
+			return err
+		}
+		if err := jobflags.RefuseInput("--out", f.out, "", f.data.NamedFiles(""), f.constraints); err != nil {
+			return err
+		}
+		return a.onFolderOrJob(ctx, f.server, f.constraints, args, func(folder string) error {
 			return a.reportFolder(ctx, folder, f)
 		}, func(c *client.Client, jobID string) error { return a.reportJob(ctx, c, jobID, f) })
 	})
@@ -362,10 +369,11 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 
 // reportJob writes the page about a job of a coordinator.
 func (a *app) reportJob(ctx context.Context, c *client.Client, jobID string, f *reportFlags) error {
-	if f.constraints != "" {
-		return shell.Usage("--constraints requires a folder; the coordinator has those of its jobs")
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+	if err != nil {
+		return err
 	}
-	r, s, err := a.fetchReport(ctx, c, jobID, f.data, f.truth, client.Everything)
+	r, s, err := a.fetchReport(ctx, c, response, f.data, f.truth, client.Everything)
 	if err != nil {
 		return err
 	}

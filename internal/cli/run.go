@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +66,13 @@ func (a *app) runCommand() (cmd *cobra.Command, f *runFlags) {
 // run runs a job and prints its result. An error that concerns a part of the result, such as a time limit or a truth
 // of another length, is returned after the rest was written and printed.
 func (a *app) run(ctx context.Context, f *runFlags) error {
-	if err := cmp.Or(f.truth.check(), f.job.CheckStandardInput(), f.checkRequestID()); err != nil {
+	if err := f.truth.check(); err != nil {
+		return err
+	}
+	if err := f.job.CheckStandardInput(); err != nil {
+		return err
+	}
+	if err := f.checkRequestID(); err != nil {
 		return err
 	}
 	if err := f.output.check(&f.job.DataFlags); err != nil { // it may read the beginning of standard input
@@ -83,7 +88,7 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 // runJob runs the job that the flags describe, on a coordinator or on an embedded one, and delivers its result.
 // summarized says that a summary will list the suspects and the notices that were not printed during the run. An error
 // that concerns only a part of the result comes together with it.
-func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (p *printout, err error) {
+func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (*printout, error) {
 	c, err := a.remoteOrNil(f.server, f.job)
 	if err != nil {
 		return nil, err
@@ -94,105 +99,29 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (p *prin
 		return nil, shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	}
 	f.job.MayStream = c != nil
-	err = a.intoFolder(ctx, f.output.out, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
-		p, err = (&runner{app: a, flags: f, out: out, client: c, summarized: summarized}).run(ctx)
-		return err
-	})
-	return p, err
+	r := &runner{app: a, flags: f, summarized: summarized}
+	p, err := a.deliver(ctx, &f.output, &f.job.DataFlags, func() (*delivery, error) { return r.run(ctx, c) })
+	return p, r.detached(ctx, err)
 }
 
-// runner makes one run, from the flags to the files of the result. Each step takes what the one before returned.
+// runner makes one run. It knows how far the run has come, for the error that ends it.
 type runner struct {
 	app        *app
 	flags      *runFlags
-	out        *report.OutputDir // nil for none
-	client     *client.Client    // nil for an embedded one, which the run starts
-	summarized bool
+	summarized bool // see runJob
+
+	jobID string // "" if it is not known
+	ended bool   // the job has ended with labels: its result must reach the user
 }
 
-// runInput is what a run reads before it sends anything.
-type runInput struct {
-	inputs   *inputs // nil if nothing records them
-	job      *jobflags.Job
-	truth    *jobflags.Truth // nil if there is none, or if it names rows of a table that is not read yet
-	progress *report.Progress
-}
-
-// endedJob is a job that has ended with labels. Its result must reach the user: what fails from then on is kept in
-// partial and does not stop the rest, except for writing the folder.
-type endedJob struct {
-	id         string
-	submission *submission
-	partial    error // why a part of the result is missing
-}
-
-// jobResult is the result of a job, and what its pictures show.
-type jobResult struct {
-	printout *printout
-	rows     *jobRows
-	truth    *jobflags.Truth
-}
-
-// run takes all steps. The progress ends before anything else is printed.
-func (r *runner) run(ctx context.Context) (*printout, error) {
+// run reads the files, which reports mistakes in them before anything is uploaded, has a coordinator run the job, and
+// returns the result. It starts a coordinator if c is nil.
+func (r *runner) run(ctx context.Context, c *client.Client) (*delivery, error) {
+	a, flags := r.app, r.flags
 	ctx, stop := context.WithCancel(ctx)
 	defer stop() // ends the hashing of inputs
-	in, err := r.read(ctx)
-	if err != nil {
-		return nil, r.detached(ctx, reached{}, err)
-	}
-	var at reached
-	p, err := r.connected(ctx, in, &at)
-	in.progress.End()
-	if p == nil {
-		in.progress.Failed()
-	}
-	return p, r.detached(ctx, at, err)
-}
-
-// reached is how far a run has come, for the error that ends it.
-type reached struct {
-	id    string // of the job; "" if it is not known
-	ended bool   // the job has ended with labels
-}
-
-// connected takes the steps that need a coordinator. It starts one if there is none.
-func (r *runner) connected(ctx context.Context, in *runInput, at *reached) (*printout, error) {
-	if r.client == nil {
-		embedded, err := client.StartEmbedded(ctx, r.flags.workers.Whole(), r.app.stderr)
-		if err != nil {
-			return nil, err
-		}
-		defer embedded.Close()
-		r.client = embedded
-	}
-	ctx, done := r.client.Context(ctx)
-	defer done()
-	p, err := r.submitAndFetch(ctx, in, at)
-	return p, client.Cause(ctx, err)
-}
-
-// submitAndFetch runs the job and delivers its result. An error that concerns a part of the result comes with it.
-func (r *runner) submitAndFetch(ctx context.Context, in *runInput, at *reached) (*printout, error) {
-	ended, err := r.complete(ctx, in, at)
-	if err != nil {
-		return nil, err
-	}
-	result, err := r.fetch(ctx, in, ended)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.write(ctx, ended, result); err != nil {
-		return nil, errors.Join(err, ended.partial)
-	}
-	return result.printout, ended.partial
-}
-
-// read reads the files, and reports mistakes in them before anything is uploaded.
-func (r *runner) read(ctx context.Context) (*runInput, error) {
-	a, flags := r.app, r.flags
 	inputs := a.noteInputs(ctx, &flags.job.DataFlags, &flags.output)
-	job, err := a.readJob(ctx, flags.job, r.client, r.out != nil)
+	job, err := a.readJob(ctx, flags.job, c, flags.output.folder() != "")
 	if err != nil {
 		return nil, err
 	}
@@ -204,87 +133,93 @@ func (r *runner) read(ctx context.Context) (*runInput, error) {
 		return nil, err
 	}
 	a.printDropped(job.Filter)
+	if c == nil {
+		if c, err = client.StartEmbedded(ctx, flags.workers.Whole(), a.stderr); err != nil {
+			return nil, err
+		}
+		defer c.Close()
+	}
+	ctx, done := c.Context(ctx)
+	defer done()
 	progress := report.NewProgress(a.stderr, flags.output.quiet).Localized(job.Localize, r.summarized)
-	return &runInput{inputs: inputs, job: job, truth: truth, progress: progress}, nil
+	d, err := r.complete(ctx, c, job, truth, progress)
+	progress.End()
+	if d == nil {
+		progress.Failed()
+	} else {
+		d.report.Run.Origin = a.origin(inputs, job.Name, d.scene.Spec)
+	}
+	return d, client.Cause(ctx, err)
 }
 
-// complete submits the job and waits for its end.
-func (r *runner) complete(ctx context.Context, in *runInput, at *reached) (*endedJob, error) {
-	s, err := r.app.submissionOf(ctx, r.client, in.job, in.progress)
+// complete submits the job, waits for its end, and fetches its result. From then on, what fails concerns only a part of
+// the result. truth is nil if there is none, or if it names rows of a table that is not read yet.
+func (r *runner) complete(ctx context.Context, c *client.Client, job *jobflags.Job, truth *jobflags.Truth,
+	progress *report.Progress) (*delivery, error) {
+	flags := r.flags
+	s, err := r.app.submissionOf(ctx, c, job, progress)
 	if err != nil {
 		return nil, err
 	}
-	request := in.job.Request(s.spec, r.flags.requestID)
-	at.id, err = r.client.Complete(ctx, request, s.data, in.progress, r.flags.onInterrupt())
-	if err != nil && !fault.Is(err, fault.LabelsSoFar) {
-		return nil, explainReuse(in.job.Locate(err))
+	id, late := c.Complete(ctx, job.Request(s.spec, flags.requestID), s.data, progress, flags.onInterrupt())
+	r.jobID = id
+	if late != nil && !fault.Is(late, fault.LabelsSoFar) {
+		return nil, explainReuse(job.Locate(late))
 	}
-	at.ended = true
-	return &endedJob{id: at.id, submission: s, partial: err}, nil
-}
-
-// fetch fetches the result of the job and scores it.
-func (r *runner) fetch(ctx context.Context, in *runInput, ended *endedJob) (*jobResult, error) {
-	outcome, err := r.client.Fetch(ctx, ended.id, extentFor(r.flags.output.out))
+	r.ended = true
+	outcome, err := c.Fetch(ctx, id, extentFor(flags.output.out))
 	if err != nil {
 		return nil, err
 	}
-	rows, err := ended.submission.rows(ctx, outcome)
+	rows, err := s.rows(ctx, outcome)
 	if err != nil {
 		return nil, err
 	}
-	job := rows.job
-	unprinted := in.progress.UnprintedNotices(outcome.Result.GetWarnings())
-	job.LocalizeResult(outcome.Result)
+	known := rows.job
+	unprinted := progress.UnprintedNotices(outcome.Result.GetWarnings())
+	known.LocalizeResult(outcome.Result)
 	if !r.summarized {
 		for _, n := range unprinted {
-			in.progress.Warn("warning: %s", n.GetMessage())
+			progress.Warn("warning: %s", n.GetMessage())
 		}
 	}
-	result := report.New(outcome, job.Filter)
-	result.RowIDs = job.IDs().All()
-	result.Classes = job.ClusterClasses(outcome.Labels)
-	result.ClassesFor = job.ClusterClasses
-	result.AddRecipe(job.Table)
-	truth := in.truth
+	result := report.New(outcome, known.Filter)
+	result.RowIDs = known.IDs().All()
+	result.Classes = known.ClusterClasses(outcome.Labels)
+	result.ClassesFor = known.ClusterClasses
+	result.AddRecipe(known.Table)
+	var unread error
 	if truth == nil {
-		truth, err = job.LoadTruth(r.flags.truth.file, r.flags.truth.scoreOn)
+		truth, unread = known.LoadTruth(flags.truth.file, flags.truth.scoreOn)
 	}
-	ended.partial = errors.Join(ended.partial, err, result.Score(truth))
-	in.progress.End()
-	result.Run.Origin = r.app.origin(in.inputs, job.Name, ended.submission.spec)
-	return &jobResult{printout: &printout{report: result, notices: unprinted}, rows: rows, truth: truth}, nil
-}
-
-// write writes the files of the result.
-func (r *runner) write(ctx context.Context, ended *endedJob, result *jobResult) error {
-	a, output := r.app, &r.flags.output
-	ended.partial = errors.Join(ended.partial, a.saveNeighborGraph(ctx, r.client, ended.id, output.saveGraph))
-	scene := sceneOf(result.rows.job, result.truth)
-	scene.Spec = ended.submission.spec
-	if r.out != nil {
-		if err := result.rows.draw(ctx, &scene); err != nil {
-			a.warn("the picture of the clusters is missing: %v", err)
+	unscored := result.Score(truth)
+	progress.End()
+	unsaved := r.app.saveNeighborGraph(ctx, c, id, flags.output.saveGraph)
+	d := &delivery{printout{report: result, notices: unprinted}, sceneOf(known, truth), rows.join}
+	d.scene.Spec = s.spec
+	if flags.output.folder() != "" {
+		if err := rows.draw(ctx, &d.scene); err != nil {
+			r.app.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
-	return a.writeFiles(ctx, result.printout, scene, r.out, output, output.labelOutput(result.rows.join))
+	return d, errors.Join(late, unread, unscored, unsaved)
 }
 
 // detached replaces the error of a run that SIGTERM ended while its job goes on, or while the result of its job could
 // still be fetched. Other errors after the job has ended, such as a full disk, stay.
-func (r *runner) detached(ctx context.Context, at reached, err error) error {
+func (r *runner) detached(ctx context.Context, err error) error {
 	switch {
 	case err == nil || !r.flags.onInterrupt().Detaches(ctx):
 		return err
-	case at.ended && !errors.Is(err, context.Canceled) && status.Code(err) != codes.Canceled:
+	case r.ended && !errors.Is(err, context.Canceled) && status.Code(err) != codes.Canceled:
 		return err
-	case at.ended:
+	case r.ended:
 		return fault.New(fault.Unavailable, "DETACHED",
-			"terminated; job %s has ended. Run the same command again to get its result", at.id)
+			"terminated; job %s has ended. Run the same command again to get its result", r.jobID)
 	}
 	job := "its job, if it was created,"
-	if at.id != "" {
-		job = "job " + at.id
+	if r.jobID != "" {
+		job = "job " + r.jobID
 	}
 	return fault.New(fault.Unavailable, "DETACHED",
 		"terminated; %s continues. Run the same command again to wait for it", job)

@@ -123,7 +123,10 @@ func (f *DataFlags) Load(ctx context.Context, how Reading) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(f.checkTable(flag), f.checkGraph(flag)); err != nil {
+	if err := f.checkTable(flag); err != nil {
+		return nil, err
+	}
+	if err := f.checkGraph(flag); err != nil {
 		return nil, err
 	}
 	switch {

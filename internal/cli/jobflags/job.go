@@ -1,7 +1,6 @@
 package jobflags
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +49,13 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(f.CheckStandardInput(), f.checkGraph(source), f.checkLabels()); err != nil {
+	if err := f.CheckStandardInput(); err != nil {
+		return nil, err
+	}
+	if err := f.checkGraph(source); err != nil {
+		return nil, err
+	}
+	if err := f.checkLabels(); err != nil {
 		return nil, err
 	}
 	j, err := readJobFile(f.jobFile)
