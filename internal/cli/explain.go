@@ -122,7 +122,7 @@ func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) er
 	if err != nil {
 		return err
 	}
-	r, _ := reportOf(&jobflags.Job{}, outcome)
+	r := reportOf(&jobflags.Loaded{}, outcome)
 	facts := explain.Facts{Result: r.Result, Labels: r.Labels, IDs: r.PointNames(), Spec: spec}
 	if r.Rows != nil {
 		facts.Confidence = r.Rows.Confidence

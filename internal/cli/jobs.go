@@ -308,7 +308,7 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 	if err != nil {
 		return err
 	}
-	progress := report.NewProgress(a.stderr, flags.quiet).Localized(prepared.Localize, false)
+	progress := report.NewProgress(a.stderr, flags.quiet).Localized(prepared.LocalizeLive, false)
 	defer progress.End()
 	defer progress.Failed()
 	s, err := a.submissionOf(ctx, c, prepared, progress)

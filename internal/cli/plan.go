@@ -67,5 +67,5 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	if f.json {
 		return report.PrintMessage(a.stdout, response.GetPlan())
 	}
-	return report.PrintPlan(a.folded(), j, response.GetPlan())
+	return report.PrintPlan(a.folded(), s.job, response.GetPlan())
 }

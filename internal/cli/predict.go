@@ -143,7 +143,7 @@ func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predic
 	if err != nil {
 		return err
 	}
-	rows := format.LabelRows{IDs: fresh.IDs().All(), Labels: fresh.Filter.Restore(found.Labels),
+	rows := format.LabelRows{IDs: fresh.IDs.All(), Labels: fresh.Filter.Restore(found.Labels),
 		Classes: predictor.classes}
 	if scores := found.Rows; scores != nil {
 		restore := fresh.Filter.RestoreScores

@@ -94,7 +94,6 @@ func jobClasses(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, s
 	if fault.Is(err, wire.TableNotFound) {
 		return nil, nil
 	}
-	j := &jobflags.Job{Spec: spec}
-	j.NameSeeds(seeds, filter, func(row int) string { return names[row] })
-	return j.ClusterClasses(o.Labels), err
+	classes := jobflags.NameSeeds(spec.GetK(), seeds, filter, func(row int) string { return names[row] })
+	return classes.Of(o.Labels), err
 }

@@ -68,7 +68,7 @@ func repeatedSpec(run *savedRun, t *training, trained *jobflags.Loaded) (*cleave
 		OnEmpty: cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
 	}
 	if t.weights != "" {
-		ids := trained.IDs()
+		ids := trained.IDs
 		weights, _, err := format.LoadNamed(format.Input{Path: t.weights}, table.Weights, fileRows,
 			table.Naming{IDs: ids})
 		if err != nil {

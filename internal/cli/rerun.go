@@ -161,7 +161,7 @@ func (a *app) rerunSpec(ctx context.Context, before *report.Report, f *rerunFlag
 	if err != nil {
 		return nil, err
 	}
-	again, _ := reportOf(&jobflags.Job{}, outcome)
+	again := reportOf(&jobflags.Loaded{}, outcome)
 	// including dropped rows
 	if rows := outcome.TableRows(); outcome.Kept != nil && again.Filter == nil && len(before.FileLabels()) == rows {
 		again = report.New(outcome, jobflags.FilterOf(outcome.Kept, rows))

@@ -110,35 +110,35 @@ func (a *app) fetchReport(
 	if err != nil {
 		return nil, none, err
 	}
-	job := &jobflags.Job{Spec: spec, Name: described.GetJob().GetDisplayName(), Loaded: *data}
-	if err := checkSameData(job, outcome); err != nil {
+	if err := checkSameData(spec, data, outcome); err != nil {
 		return nil, none, err
 	}
-	made, ids := reportOf(job, outcome)
+	made := reportOf(data, outcome)
 	filter := made.Filter
+	var constraints []constraint.Constraint
 	if extent == client.Everything {
-		job.Constraints, err = wire.ReadTable(job.Spec.GetSupervision().GetConstraints(), "constraints",
-			rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
+		constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome),
+			c.FetchTables(ctx), table.Constraints)
 		if err != nil && !fault.Is(err, wire.TableNotFound) { // deleted constraints are not drawn
 			return nil, none, err
 		}
-		seeds, err := fetchSeeds(ctx, c, job.Spec, outcome)
+		seeds, err := fetchSeeds(ctx, c, spec, outcome)
 		if err != nil {
 			return nil, none, err
 		}
-		if t := job.SourceTable(); t != nil && job.Table.Recipe != nil && job.Table.Recipe.Label != "" {
-			if at, err := recipe.Find(t, job.Table.Recipe.Label); err == nil {
-				job.NameSeeds(seeds, filter, t.Columns[at].CellText)
+		if t := data.SourceTable(); t != nil && data.Table.Recipe != nil && data.Table.Recipe.Label != "" {
+			if at, err := recipe.Find(t, data.Table.Recipe.Label); err == nil {
+				made.NameClusters(jobflags.NameSeeds(spec.GetK(), seeds, filter, t.Columns[at].CellText))
 			}
 		}
 	}
-	truth, err := a.loadTruth(scored, filter, len(outcome.Labels), table.Naming{IDs: ids})
+	truth, err := a.loadTruth(scored, filter, len(outcome.Labels), made.Naming())
 	if err != nil {
 		return nil, none, err
 	}
-	made.Classes = job.ClusterClasses(outcome.Labels)
-	made.ClassesFor = job.ClusterClasses
-	return made, sceneOf(job, truth), made.Score(truth)
+	scene := sceneOf(data, described.GetJob().GetDisplayName(), truth)
+	scene.Constraints, scene.Spec = constraints, spec
+	return made, scene, made.Score(truth)
 }
 
 // fetchSeeds fetches the seeds of a job, about rows of its table. It returns none if they were deleted.
@@ -156,32 +156,32 @@ func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec,
 	return seeds, err
 }
 
-// reportOf returns the report of a job in terms of the data file, and the ids of its rows. Notices name rows by their
+// reportOf returns the report of a job in terms of the data file, which may not be at hand. Notices name rows by their
 // ids or their numbers in the file, and columns by the header or, if it is nil, by the recipe.
-func reportOf(j *jobflags.Job, o *client.Outcome) (*report.Report, *table.IDs) {
-	filter, ids := fileRows(j, o)
-	header := j.Header
-	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
-		header = steps.Names()
+func reportOf(l *jobflags.Loaded, o *client.Outcome) *report.Report {
+	rows := fileRows(l, o)
+	if steps := wire.Recipe(o.Result.GetRecipe()); rows.Header == nil && steps != nil {
+		rows.Header = steps.Names()
 	}
-	local := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter,
-		Table: &jobflags.TableInfo{IDs: ids}}}
-	local.LocalizeResult(o.Result)
-	r := report.New(o, filter)
-	r.RowIDs = ids.All()
-	return r, ids
+	rows.LocalizeResult(o.Result)
+	r := report.New(o, rows.Filter)
+	r.RowIDs = rows.IDs.All()
+	return r
 }
 
-// fileRows returns which rows of the data file have labels, nil for all, and the ids of the rows. Without the file the
-// ids of dropped rows are unknown, so these rows are left out.
-func fileRows(j *jobflags.Job, o *client.Outcome) (*jobflags.RowFilter, *table.IDs) {
-	if o.Kept == nil {
-		return nil, cmp.Or(table.NewIDs(o.IDs), j.IDs())
+// fileRows returns which rows of the data file have labels, and what they are called. Without the file the ids of
+// dropped rows are unknown, so these rows are left out.
+func fileRows(l *jobflags.Loaded, o *client.Outcome) jobflags.Rows {
+	rows := jobflags.Rows{Header: l.Header, IDs: l.IDs}
+	switch {
+	case o.Kept == nil:
+		rows.IDs = cmp.Or(table.NewIDs(o.IDs), l.IDs)
+	case o.IDs != nil && l.SourceTable() == nil:
+		rows.IDs = table.NewIDs(o.IDs)
+	default:
+		rows.Filter = jobflags.FilterOf(o.Kept, o.TableRows())
 	}
-	if o.IDs != nil && j.SourceTable() == nil {
-		return nil, table.NewIDs(o.IDs)
-	}
-	return jobflags.FilterOf(o.Kept, o.TableRows()), j.IDs()
+	return rows
 }
 
 // rowsOf returns the rows of the points of a job, as its tables name them.
@@ -208,25 +208,25 @@ func checkRows(what string, rows int, earlier string, had int) error {
 	return fault.Invalid("OTHER_DATASET", "%s has %s; %s had %d", what, text.Plural(rows, "row"), earlier, had)
 }
 
-// checkSameData refuses data that is not that of the job.
-func checkSameData(j *jobflags.Job, o *client.Outcome) error {
-	if j.Data == nil {
+// checkSameData refuses data that is not that of the job with a spec. There may be none.
+func checkSameData(spec *cleavev1.JobSpec, l *jobflags.Loaded, o *client.Outcome) error {
+	if l.Data == nil {
 		return nil
 	}
-	if j.Spec.GetTable() != nil {
-		if t := j.SourceTable(); t != nil {
+	if spec.GetTable() != nil {
+		if t := l.SourceTable(); t != nil {
 			if err := checkRows("this is not the job's data: the file", t.Rows(), "that of the job",
 				o.TableRows()); err != nil {
 				return err
 			}
 		}
-		return checkRows("this is not the job's data: the file, without the rows that are dropped,", j.Data.Rows(),
+		return checkRows("this is not the job's data: the file, without the rows that are dropped,", l.Data.Rows(),
 			"that of the job", len(o.Labels))
 	}
-	id, err := dataset.ID(j.Data)
-	if err == nil && id != j.Spec.GetDatasetId() {
+	id, err := dataset.ID(l.Data)
+	if err == nil && id != spec.GetDatasetId() {
 		return fault.Invalid("OTHER_DATASET",
-			"this is not the job's data: the file is data set %s, the job clustered %s", id, j.Spec.GetDatasetId())
+			"this is not the job's data: the file is data set %s, the job clustered %s", id, spec.GetDatasetId())
 	}
 	return err
 }
@@ -315,14 +315,11 @@ func (f *reportFlags) scene(ctx context.Context, folder string, r *report.Report
 	if err != nil || data.Data == nil {
 		return s, err
 	}
-	s.Data, s.Header, s.Title, s.Table = data.Data, data.Header, f.data.Name(), data.SourceTable()
+	s = sceneOf(data, f.data.Name(), nil)
 	if err := checkRows("the data", s.Data.Rows(), "the run in "+folder, int(result.GetRows())); err != nil {
 		return s, err
 	}
-	if data.Table != nil && data.Table.Recipe != nil {
-		s.LabelColumn = data.Table.Recipe.Label
-	}
-	r.Filter, r.RowIDs = data.Filter, data.IDs().All()
+	r.Filter, r.RowIDs = data.Filter, data.IDs.All()
 	return s, nil
 }
 
@@ -361,9 +358,9 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if err != nil {
 		return s, err
 	}
-	r.Filter, r.RowIDs = j.Filter, j.IDs().All()
-	s = sceneOf(j, truth)
-	s.Spec = nil // result.json's spec names its tables; this one has ids
+	r.Filter, r.RowIDs = j.Filter, j.IDs.All()
+	s = sceneOf(&j.Loaded, j.Name, truth)
+	s.Constraints = j.Constraints
 	return s, nil
 }
 

@@ -141,7 +141,7 @@ func (r *runner) run(ctx context.Context, c *client.Client) (*delivery, error) {
 	}
 	ctx, done := c.Context(ctx)
 	defer done()
-	progress := report.NewProgress(a.stderr, flags.output.quiet).Localized(job.Localize, r.summarized)
+	progress := report.NewProgress(a.stderr, flags.output.quiet).Localized(job.LocalizeLive, r.summarized)
 	d, err := r.complete(ctx, c, job, truth, progress)
 	progress.End()
 	if d == nil {
@@ -184,9 +184,8 @@ func (r *runner) complete(ctx context.Context, c *client.Client, job *jobflags.J
 		}
 	}
 	result := report.New(outcome, known.Filter)
-	result.RowIDs = known.IDs().All()
-	result.Classes = known.ClusterClasses(outcome.Labels)
-	result.ClassesFor = known.ClusterClasses
+	result.RowIDs = known.IDs.All()
+	result.NameClusters(known.SeedClasses())
 	result.AddRecipe(known.Table)
 	var unread error
 	if truth == nil {
@@ -195,8 +194,8 @@ func (r *runner) complete(ctx context.Context, c *client.Client, job *jobflags.J
 	unscored := result.Score(truth)
 	progress.End()
 	unsaved := r.app.saveNeighborGraph(ctx, c, id, flags.output.saveGraph)
-	d := &delivery{printout{report: result, notices: unprinted}, sceneOf(known, truth), rows.join}
-	d.scene.Spec = s.spec
+	d := &delivery{printout{report: result, notices: unprinted}, sceneOf(&known.Loaded, known.Name, truth), rows.join}
+	d.scene.Constraints, d.scene.Spec = known.Constraints, s.spec
 	if flags.output.folder() != "" {
 		if err := rows.draw(ctx, &d.scene); err != nil {
 			r.app.warn("the picture of the clusters is missing: %v", err)

@@ -20,8 +20,9 @@ import (
 
 // submission is what creates a job on a coordinator.
 type submission struct {
-	spec *cleavev1.JobSpec
-	data dataset.Dataset // to upload; nil if the coordinator has it
+	job  *jobflags.Job     // a table that was streamed is known as far as the coordinator has described it
+	spec *cleavev1.JobSpec // with a table by its id
+	data dataset.Dataset   // to upload; nil if the coordinator has it
 	// rows returns the rows of the job, which has ended with an outcome.
 	rows func(ctx context.Context, o *client.Outcome) (*jobRows, error)
 }
@@ -38,7 +39,7 @@ type jobRows struct {
 // points, which are the same to the last bit.
 func (a *app) submissionOf(ctx context.Context, c *client.Client, j *jobflags.Job,
 	w client.Watcher) (*submission, error) {
-	s := &submission{spec: j.Spec, data: j.Data, rows: func(context.Context, *client.Outcome) (*jobRows, error) {
+	s := &submission{job: j, spec: j.Spec, data: j.Data, rows: func(context.Context, *client.Outcome) (*jobRows, error) {
 		draw := func(context.Context, *report.Scene) error { return nil } // the job has the data
 		return &jobRows{j, draw, joinTable(j.SourceTable())}, nil
 	}}
@@ -77,11 +78,15 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, w c
 	if err != nil {
 		return nil, err
 	}
-	spec, notices, err := sent.Complete(stored)
+	completed, notices, err := sent.Complete(stored)
 	a.notify(notices...)
-	return &submission{spec: spec, rows: func(ctx context.Context, o *client.Outcome) (*jobRows, error) {
+	if err != nil {
+		return nil, err
+	}
+	spec := completed.RemoteSpec(stored.GetTableId())
+	return &submission{job: completed, spec: spec, rows: func(ctx context.Context, o *client.Outcome) (*jobRows, error) {
 		t := &storedTable{c, stored.GetTableId(), rowsOf(o), wire.Recipe(o.Result.GetRecipe())}
-		job, err := t.named(ctx, sent)
+		job, err := t.named(ctx, sent, completed)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +94,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, w c
 		return &jobRows{job, t.draw, func(yield func(*table.Table) error) error {
 			return c.EachTableRows(ctx, t.id, yield)
 		}}, nil
-	}}, err
+	}}, nil
 }
 
 // importTable has workers read the objects of a table.
@@ -115,10 +120,11 @@ type storedTable struct {
 	recipe *recipe.Recipe
 }
 
-// named returns the job that clustered the table. It fetches the ids of rows that were not clustered.
-func (t *storedTable) named(ctx context.Context, sent *jobflags.SentTable) (*jobflags.Job, error) {
+// named returns the job that clustered the table, with the names of its rows. It fetches the ids of rows that were not
+// clustered.
+func (t *storedTable) named(ctx context.Context, sent *jobflags.SentTable, job *jobflags.Job) (*jobflags.Job, error) {
 	if t.rows.Kept == nil || t.rows.IDs == nil {
-		return sent.Named(t.rows, t.recipe)
+		return sent.Named(job, t.rows, t.recipe)
 	}
 	ids := slices.Clone(t.rows.IDs)
 	at := 0
@@ -138,7 +144,7 @@ func (t *storedTable) named(ctx context.Context, sent *jobflags.SentTable) (*job
 		return nil, err
 	}
 	t.rows = recipe.NewRows(t.rows.Count, t.rows.Kept, ids)
-	return sent.Named(t.rows, t.recipe)
+	return sent.Named(job, t.rows, t.recipe)
 }
 
 // The limits of the sample of a streamed table that is fetched to draw it.
@@ -180,14 +186,11 @@ func (t *storedTable) draw(ctx context.Context, into *report.Scene) error {
 	return nil
 }
 
-// sceneOf returns what the picture of a job's clusters shows.
-func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
-	s := report.Scene{
-		Data: j.Data, Header: j.Header, Truth: t, Title: j.Name, Constraints: j.Constraints, Spec: j.Spec,
-		Table: j.SourceTable(),
-	}
-	if j.Table != nil && j.Table.Recipe != nil {
-		s.LabelColumn = j.Table.Recipe.Label
+// sceneOf returns what the picture of the clusters of some data shows.
+func sceneOf(l *jobflags.Loaded, title string, truth *jobflags.Truth) report.Scene {
+	s := report.Scene{Data: l.Data, Header: l.Header, Title: title, Table: l.SourceTable(), Truth: truth}
+	if l.Table != nil && l.Table.Recipe != nil {
+		s.LabelColumn = l.Table.Recipe.Label
 	}
 	return s
 }

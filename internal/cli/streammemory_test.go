@@ -111,11 +111,11 @@ func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 		var notices strings.Builder
 		a := &app{stderr: &notices}
 		submitted, err := a.submissionOf(t.Context(), c, j, client.Silent{})
-		if err != nil || submitted.spec.GetTable().GetTableId() != "t" || j.Rows != rows {
-			t.Fatalf("%d rows arrived: %v", j.Rows, err)
+		if err != nil || submitted.spec.GetTable().GetTableId() != "t" || submitted.job.Points != rows {
+			t.Fatalf("%d rows arrived: %v", rows, err)
 		}
-		if strings.Count(notices.String(), "\n") != 1 || j.Spec.GetSupervision().GetSeeds() == nil {
-			t.Errorf("%s, %v", &notices, j.Spec)
+		if strings.Count(notices.String(), "\n") != 1 || submitted.job.Spec.GetSupervision().GetSeeds() == nil {
+			t.Errorf("%s, %v", &notices, submitted.job.Spec)
 		}
 		_, _, err = j.Stream.Read(func(func() (*table.Table, error)) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), os.ErrClosed.Error()) {

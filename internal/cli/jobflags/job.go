@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -21,15 +19,16 @@ import (
 )
 
 // Job is a job to submit: its spec, with the tables of files inline, and its data unless the coordinator has them. A
-// row is a row of the data file, a point is one of those that are clustered; Filter converts between them.
+// row is a row of the data file, a point is one of those that are clustered; Filter converts between them. Nothing
+// changes a job that Prepare, SentTable.Complete or SentTable.Named has returned.
 type Job struct {
 	Spec       *cleavev1.JobSpec
 	Name       string // the display name
 	Scheduling *cleavev1.Scheduling
 	Loaded
 	Stream  *Stream  // sends the table while it is read, so that the points are not loaded; nil for other data
-	Rows    int      // the number of points; 0 while a table is not sent yet
-	Columns int      // the number of columns of points
+	Points  int      // how many there are; 0 for a table that is not sent yet
+	Columns int      // the number of columns of points; 0 if only the coordinator knows
 	Notices []string // what to tell the user about the input, besides the notices of Table
 	Chosen  string   // why the algorithm is not the default although none was named, for the user; may be ""
 	// Constraints are those of the spec, or nil if only the coordinator has them.
@@ -82,7 +81,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context,
 			return nil, err
 		}
 		kind = wire.Kind(described.GetKind())
-		j.Rows = int(described.GetRows())
+		j.Points = int(described.GetRows())
 		j.Columns = int(described.GetColumns())
 	}
 	if err := f.apply(j, kind); err != nil {
@@ -106,7 +105,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	j.Loaded, j.Rows, j.Columns = *l, l.Data.Rows(), ColumnsOf(l.Data)
+	j.Loaded, j.Points, j.Columns = *l, l.Data.Rows(), ColumnsOf(l.Data)
 	return j, f.loadTables(j)
 }
 
@@ -207,7 +206,7 @@ func (j *Job) streamedPlaceOf(row int, field string) string {
 // placeOf names a row of the table that was read, and a column if it is not negative. It returns "" if there is no
 // such row.
 func (j *Job) placeOf(point, column int) string {
-	if j.Table == nil || j.Table.Source == nil || point < 0 || point >= j.Rows {
+	if j.Table == nil || j.Table.Source == nil || point < 0 || point >= j.Points {
 		return ""
 	}
 	place := "the row " + j.Table.Source.Place(j.Filter.FileRow(point))
@@ -220,72 +219,11 @@ func (j *Job) placeOf(point, column int) string {
 	return place
 }
 
-// Localize returns the message of a notice with rows by their ids, or their numbers in the data file, and with columns
-// by their names; or "" if they are not known, because the table is streamed. The service numbers the points of the
-// job.
-func (j *Job) Localize(n *cleavev1.Notice) string {
+// LocalizeLive is Rows.Localize while the job runs. It returns "" for a notice about rows or columns of a table that is
+// streamed: their names are known once the job has ended.
+func (j *Job) LocalizeLive(n *cleavev1.Notice) string {
 	if j.Stream != nil && len(n.GetParts()) > 0 {
 		return ""
 	}
-	return j.localize(n.GetMessage(), n.GetParts())
-}
-
-// localize joins the parts of a message, or returns the message if it has none, or some that this version does not
-// know.
-func (j *Job) localize(message string, parts []*cleavev1.MessagePart) string {
-	if len(parts) == 0 {
-		return message
-	}
-	var b strings.Builder
-	for _, part := range parts {
-		switch part := part.GetPart().(type) {
-		case *cleavev1.MessagePart_Text:
-			b.WriteString(part.Text)
-		case *cleavev1.MessagePart_Row:
-			b.WriteString(j.rowName(part.Row))
-		case *cleavev1.MessagePart_Column:
-			if int(part.Column) < len(j.Header) {
-				b.WriteString(strconv.Quote(j.Header[part.Column]))
-			} else {
-				fmt.Fprint(&b, part.Column)
-			}
-		case *cleavev1.MessagePart_Link:
-			between, kind := "-", "cannot"
-			if j.IDs() != nil {
-				between = " and "
-			}
-			if part.Link.GetMustLink() {
-				kind = "must"
-			}
-			fmt.Fprintf(&b, "%s%s%s (%s)", j.rowName(part.Link.GetRow()), between,
-				j.rowName(part.Link.GetOther()), kind)
-		default: // of a later version
-			return message
-		}
-	}
-	return b.String()
-}
-
-// rowName returns the id of a point, or its row in the data file if rows have no ids.
-func (j *Job) rowName(point uint32) string {
-	row := int(point)
-	if j.Filter != nil && row < len(j.Filter.Kept) {
-		row = int(j.Filter.Kept[row])
-	}
-	if j.IDs() == nil {
-		return strconv.Itoa(row)
-	}
-	return j.IDs().Of(row)
-}
-
-// LocalizeResult localizes the notices of a result, and why its method was chosen.
-func (j *Job) LocalizeResult(r *cleavev1.Result) {
-	if c := r.GetChoice(); c != nil {
-		c.Reason = j.localize(c.GetReason(), c.GetReasonParts())
-		c.ReasonParts = nil
-	}
-	for _, n := range r.GetWarnings() {
-		n.Message = j.Localize(n)
-		n.Parts = nil
-	}
+	return j.Rows.Localize(n)
 }

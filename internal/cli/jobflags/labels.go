@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
@@ -25,7 +24,7 @@ import (
 // ids only the coordinator knows, any id is accepted. Every call then starts a new list of ids, so use the naming that
 // a table was read with to name its points.
 func (j *Job) naming() table.Naming {
-	ids := j.IDs()
+	ids := j.IDs
 	if j.Stream != nil {
 		ids = table.OpenIDs()
 	}
@@ -170,7 +169,7 @@ func (j *Job) useSeeds(seeds *table.Table, ids *table.IDs) error {
 
 // rememberSeeds keeps the seeds of a table, to name the clusters after their classes.
 func (j *Job) rememberSeeds(seeds *table.Table, ids *table.IDs) (err error) {
-	j.seeds, err = table.Seeds.Read(seeds, ids.Points(j.Filter.FileRows(j.Rows)))
+	j.seeds, err = table.Seeds.Read(seeds, ids.Points(j.Filter.FileRows(j.Points)))
 	return err
 }
 
@@ -199,8 +198,8 @@ func (f *Flags) drawConstraints(j *Job) error {
 	truth := j.columnTruth
 	if path := f.truthFile(); path != "" {
 		var err error
-		if truth, err = ReadTruth(format.Input{Path: path}, "", j.Filter.FileRows(j.Rows),
-			table.Naming{IDs: j.IDs()}); err != nil {
+		if truth, err = ReadTruth(format.Input{Path: path}, "", j.Filter.FileRows(j.Points),
+			table.Naming{IDs: j.IDs}); err != nil {
 			return err
 		}
 	}
@@ -227,123 +226,6 @@ func (f *Flags) drawConstraints(j *Job) error {
 
 // sampleStream separates the random numbers for constraints from others with the same seed.
 const sampleStream = 0x636f6e73747261
-
-// NameSeeds names the classes of a job's seeds, so that ClusterClasses can name its clusters: a coordinator has only
-// the numbers of the classes. The seeds are about rows of the table. The filter tells which rows were clustered, and
-// class returns the class in a row. If a class has two names or none, the seeds come from elsewhere, and it does
-// nothing.
-func (j *Job) NameSeeds(seeds []constraint.Seed, filter *RowFilter, class func(row int) string) {
-	seeds = slices.SortedStableFunc(slices.Values(seeds), func(a, b constraint.Seed) int {
-		return cmp.Compare(a.Label, b.Label)
-	})
-	var names []string // of the classes that have seeds, in the order of their numbers
-	last := int32(-1)
-	for at, seed := range seeds {
-		name := class(int(seed.Index))
-		if seed.Label != last {
-			last = seed.Label
-			names = append(names, name)
-		}
-		if name == "" || !strings.EqualFold(names[len(names)-1], name) {
-			return
-		}
-		seeds[at].Label = int32(len(names) - 1)
-	}
-	j.seeds, j.classes.Names, j.Filter = seeds, names, filter
-}
-
-// ClusterClasses returns the class of each cluster, matched by the seeds, or "" for a cluster without one. It returns
-// nil if the job has no seeds with class names.
-func (j *Job) ClusterClasses(labels []int32) []string {
-	if len(j.classes.Names) == 0 || len(j.seeds) == 0 || len(labels) == 0 {
-		return nil
-	}
-	k := max(int(j.Spec.GetK()), int(slices.Max(labels))+1) // for a range of k, only the labels tell
-	counts := make([][]int64, len(j.classes.Names))         // of seeds, by class and cluster
-	for class := range counts {
-		counts[class] = make([]int64, k)
-	}
-	for _, seed := range j.seeds {
-		point := seed.Index
-		if j.Filter != nil {
-			point = j.Filter.position[seed.Index]
-		}
-		if point >= 0 && int(point) < len(labels) && int(labels[point]) < k && labels[point] >= 0 &&
-			int(seed.Label) < len(counts) {
-			counts[seed.Label][labels[point]]++
-		}
-	}
-	if len(counts) > k {
-		return nil
-	}
-	classes := make([]string, k)
-	for class, cluster := range evaluate.Match(counts) {
-		classes[cluster] = j.classes.Names[class]
-	}
-	return classes
-}
-
-// classColumn is a label column with 4 bytes per row.
-type classColumn struct {
-	column  string
-	names   []string // the classes, in order of appearance
-	byRow   []int32  // the index of the class of each row, or unknownClass
-	labeled int      // the number of rows with a class
-
-	number map[string]int32
-}
-
-const unknownClass = -1
-
-// maxClasses limits the memory for a column that has a different value in each row.
-const maxClasses = 1 << 20
-
-func newClassColumn(column string) *classColumn {
-	return &classColumn{column: column, number: map[string]int32{}}
-}
-
-// classesOf returns the label column with the given cells, or nil if cells is nil.
-func classesOf(column string, cells []string) (*classColumn, error) {
-	if cells == nil {
-		return nil, nil
-	}
-	c := newClassColumn(column)
-	return c, c.add(&table.Column{Type: table.Text, Texts: cells})
-}
-
-// add appends the cells of the next rows.
-func (c *classColumn) add(cells *table.Column) error {
-	for row := range cells.Len() {
-		name := cells.CellText(row)
-		if table.IsUnknownClass(name) {
-			c.byRow = append(c.byRow, unknownClass)
-			continue
-		}
-		number, known := c.number[name]
-		if !known {
-			if len(c.names) == maxClasses {
-				return fault.Invalid("TOO_MANY_CLASSES",
-					"column %q has more than %d different values; that is too many for classes", c.column, maxClasses).
-					With("column", c.column)
-			}
-			number = int32(len(c.names))
-			c.names = append(c.names, name)
-			c.number[name] = number
-		}
-		c.byRow = append(c.byRow, number)
-		c.labeled++
-	}
-	return nil
-}
-
-// numbers returns the number of each class, in the order of c.names.
-func (c *classColumn) numbers(classes *table.Classes) []int64 {
-	numbers := make([]int64, len(c.names))
-	for at, name := range c.names {
-		numbers[at] = int64(classes.Number(name))
-	}
-	return numbers
-}
 
 // Truth has the labels that a result is scored against.
 type Truth struct {
@@ -410,8 +292,8 @@ func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
 		_, err := ReadTruth(format.Input{Path: path}, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
 		return nil, err
 	}
-	t, err := ReadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows),
-		table.Naming{IDs: j.IDs()})
+	t, err := ReadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Points),
+		table.Naming{IDs: j.IDs})
 	if err != nil {
 		return nil, err
 	}

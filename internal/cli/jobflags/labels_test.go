@@ -45,7 +45,7 @@ func TestTheTruthNamesNoClusters(t *testing.T) {
 		if truth != nil && !slices.Contains(truth.Classes, "cat") {
 			t.Errorf("%s: the truth has the classes %q", c.args, truth.Classes)
 		}
-		if got := j.ClusterClasses([]int32{0, 0, 1, 1}); !slices.Equal(got, c.want) {
+		if got := j.SeedClasses().Of([]int32{0, 0, 1, 1}); !slices.Equal(got, c.want) {
 			t.Errorf("%s with the truth %s: the clusters are named %q, want %q", c.args, c.truth, got, c.want)
 		}
 	}

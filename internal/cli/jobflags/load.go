@@ -19,19 +19,17 @@ import (
 
 // Loaded is a data set that was read from files, without the rows that were dropped.
 type Loaded struct {
-	Data   dataset.Dataset // nil if no file was named
-	Header []string        // the names of the columns; nil if they have none
-	Filter *RowFilter      // nil if no row was dropped
-	Table  *TableInfo      // what a table or a graph has besides its points; nil for other data
+	Data  dataset.Dataset // nil if no file was named
+	Rows                  // the rows of its points
+	Table *TableInfo      // what a table or a graph has besides its points; nil for other data
 }
 
 // TableInfo is what a table or a graph has besides its points.
 type TableInfo struct {
 	Source  *table.Table // the table as it was read; nil for graphs and for tables that are streamed
 	Recipe  *recipe.Recipe
-	IDs     *table.IDs // the ids of all rows; nil if rows are identified by number
-	Notices []string   // what to tell the user about how the file was read
-	Fitted  []string   // what to tell the user about how columns become features
+	Notices []string // what to tell the user about how the file was read
+	Fitted  []string // what to tell the user about how columns become features
 
 	options recipe.Options
 	classes *classColumn     // the classes of all rows; nil if there are none
@@ -44,14 +42,6 @@ func (l *Loaded) SourceTable() *table.Table {
 		return nil
 	}
 	return l.Table.Source
-}
-
-// IDs returns the ids of the rows of the data file, or nil if rows are identified by number.
-func (l *Loaded) IDs() *table.IDs {
-	if l.Table == nil {
-		return nil
-	}
-	return l.Table.IDs
 }
 
 // LoadPoints is like Load, but always reads points, such as those of an earlier job. Without a recipe, all columns of a
@@ -115,7 +105,7 @@ func (f *DataFlags) loadGraph() (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loaded{Data: g.Graph, Table: &TableInfo{IDs: table.NewIDs(g.Names), Notices: g.Notices}}, nil
+	return &Loaded{Data: g.Graph, Rows: Rows{IDs: table.NewIDs(g.Names)}, Table: &TableInfo{Notices: g.Notices}}, nil
 }
 
 // loadTable reads the table of a job, fits a recipe to it, and turns the rows that are not dropped into points.
@@ -138,15 +128,15 @@ func (f *DataFlags) loadTable(ctx context.Context, how Reading) (*Loaded, error)
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
-	rows := &TableInfo{Source: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: from.Notices(),
-		Fitted: append(fitted, p.Notices...), options: options}
-	if rows.classes, err = classesOf(made.Label, p.Labels); err != nil {
+	about := &TableInfo{Source: t, Recipe: made, Notices: from.Notices(), Fitted: append(fitted, p.Notices...),
+		options: options}
+	if about.classes, err = classesOf(made.Label, p.Labels); err != nil {
 		return nil, within(f.name(), err)
 	}
 	if hint := edgeListHint(t); hint != "" {
-		rows.Notices = append(rows.Notices, hint)
+		about.Notices = append(about.Notices, hint)
 	}
-	l := &Loaded{Data: p.Points, Filter: filter, Table: rows}
+	l := &Loaded{Data: p.Points, Rows: Rows{Filter: filter, IDs: table.NewIDs(p.IDs)}, Table: about}
 	if !unnamed(t, p.Names) {
 		l.Header = p.Names
 	}
@@ -269,8 +259,8 @@ func (f *DataFlags) loadRows(ctx context.Context, how Reading) (*Loaded, error) 
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
-	rows := &TableInfo{Source: t, Recipe: r, IDs: table.NewIDs(p.IDs), Notices: append(from.Notices(), p.Notices...)}
-	return &Loaded{Data: p.Points, Header: p.Names, Filter: filter, Table: rows}, nil
+	return &Loaded{Data: p.Points, Rows: Rows{Header: p.Names, Filter: filter, IDs: table.NewIDs(p.IDs)},
+		Table: &TableInfo{Source: t, Recipe: r, Notices: append(from.Notices(), p.Notices...)}}, nil
 }
 
 // nameByOrder names the columns of a table without a header after the features of a recipe, if the recipe has other

@@ -14,39 +14,39 @@ import (
 
 // Messages of the service have the names of rows and columns, also where rows were dropped.
 func TestMessagesHaveNames(t *testing.T) {
-	rows := &TableInfo{IDs: table.NewIDs([]string{"anna", "ben", "carl", "dora"})}
-	j := &Job{Loaded: Loaded{Table: rows, Header: []string{"age", "income"}}}
-	dropped := &Job{Loaded: Loaded{Table: rows, Filter: &RowFilter{Kept: []int32{0, 2, 3}}}}
+	ids := table.NewIDs([]string{"anna", "ben", "carl", "dora"})
+	all := &Rows{IDs: ids, Header: []string{"age", "income"}}
+	dropped := &Rows{IDs: ids, Filter: &RowFilter{Kept: []int32{0, 2, 3}}}
 	links := text.Message{text.Plain("5-5 (must) "), text.Link(0, 1, true), text.Plain(", "), text.Link(1, 2, false),
 		text.Plain(" (2 of 9)")}
 	for _, c := range []struct {
-		job     *Job
+		rows    *Rows
 		message text.Message
 		want    string
 	}{
-		{j, links, "5-5 (must) anna and ben (must), ben and carl (cannot) (2 of 9)"},
-		{j, constraint.Conflict{Pair: constraint.Pair{I: 0, J: 2}, Path: []int32{0, 1, 2}}.Message(),
+		{all, links, "5-5 (must) anna and ben (must), ben and carl (cannot) (2 of 9)"},
+		{all, constraint.Conflict{Pair: constraint.Pair{I: 0, J: 2}, Path: []int32{0, 1, 2}}.Message(),
 			"points anna and carl cannot be together, but must-links join them: anna = ben = carl"},
-		{j, text.Message{text.Plain("column "), text.Column(1), text.Plain(" has 99%% of the variance")},
+		{all, text.Message{text.Plain("column "), text.Column(1), text.Plain(" has 99%% of the variance")},
 			`column "income" has 99% of the variance`},
-		{j, text.Message{text.Plain("column "), text.Column(7), text.Plain(" has 99%% of the variance")},
+		{all, text.Message{text.Plain("column "), text.Column(7), text.Plain(" has 99%% of the variance")},
 			"column 7 has 99% of the variance"},
-		{j, nil, "as it is: column 1, 0-1 (must)"},
+		{all, nil, "as it is: column 1, 0-1 (must)"},
 		{dropped, links, "5-5 (must) anna and carl (must), carl and dora (cannot) (2 of 9)"},
-		{&Job{Loaded: Loaded{Filter: dropped.Filter}}, links, "5-5 (must) 0-2 (must), 2-3 (cannot) (2 of 9)"},
-		{&Job{}, links, "5-5 (must) 0-1 (must), 1-2 (cannot) (2 of 9)"},
+		{&Rows{Filter: dropped.Filter}, links, "5-5 (must) 0-2 (must), 2-3 (cannot) (2 of 9)"},
+		{&Rows{}, links, "5-5 (must) 0-1 (must), 1-2 (cannot) (2 of 9)"},
 	} {
 		notice := wire.NoticeProto(clustering.NewNotice("CODE", c.message...))
 		if c.message == nil {
 			notice.Message = c.want
 		}
-		if got := c.job.Localize(notice); got != c.want {
+		if got := c.rows.Localize(notice); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 		choice := &cleavev1.Choice{Reason: notice.GetMessage(), ReasonParts: notice.GetParts()}
 		result := &cleavev1.Result{Warnings: []*cleavev1.Notice{notice}, Choice: choice}
-		c.job.LocalizeResult(result)
-		c.job.LocalizeResult(result)
+		c.rows.LocalizeResult(result)
+		c.rows.LocalizeResult(result)
 		if got := notice.GetMessage(); got != c.want || notice.GetParts() != nil {
 			t.Errorf("localized twice, the message is %q in the parts %v", got, notice.GetParts())
 		}
@@ -58,11 +58,10 @@ func TestMessagesHaveNames(t *testing.T) {
 
 // Classes have names also if a class between them has no seed: all its rows were dropped.
 func TestNameSeedsOfSomeClasses(t *testing.T) {
-	j := &Job{Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}}}
-	j.NameSeeds([]constraint.Seed{{Index: 1, Label: 2}, {Index: 0, Label: 0}}, nil, func(row int) string {
+	classes := NameSeeds(3, []constraint.Seed{{Index: 1, Label: 2}, {Index: 0, Label: 0}}, nil, func(row int) string {
 		return []string{"a", "c"}[row]
 	})
-	if got := j.ClusterClasses([]int32{2, 1, 0}); !slices.Equal(got, []string{"", "c", "a"}) {
+	if got := classes.Of([]int32{2, 1, 0}); !slices.Equal(got, []string{"", "c", "a"}) {
 		t.Errorf("the clusters are named %q", got)
 	}
 }

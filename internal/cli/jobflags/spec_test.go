@@ -176,8 +176,8 @@ func checkSpec(t *testing.T, args, text string) {
 	if !proto.Equal(j.Spec, want) {
 		t.Errorf("got  %v\nwant %v", j.Spec, want)
 	}
-	if j.Data == nil || j.Rows != j.Data.Rows() {
-		t.Errorf("data %v with %d rows", j.Data, j.Rows)
+	if j.Data == nil || j.Points != j.Data.Rows() {
+		t.Errorf("data %v with %d rows", j.Data, j.Points)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/recipe"
@@ -66,7 +67,7 @@ func (f *Flags) streams() bool {
 }
 
 // Stream is the table of a job that is sent while it is read, or that workers read. Read and Imported return the table
-// that was sent, which completes the job.
+// that was sent.
 type Stream struct {
 	job     *Job
 	flags   *Flags
@@ -192,37 +193,39 @@ func (s *Stream) begin(columns []table.Column) (*SentTable, int) {
 	return sent, at
 }
 
-// Complete completes the job, given what the coordinator says about the table: classes become seeds, constraints or
-// the truth. It returns the spec for the coordinator. Notices are for the user, even if Complete fails.
-func (t *SentTable) Complete(stored *cleavev1.Table) (spec *cleavev1.JobSpec, notices []string, err error) {
-	j, f := t.stream.job, t.stream.flags
-	j.Rows = int(stored.GetRows())
+// Complete returns the job with what the coordinator says about the table: its number of rows is known, and classes
+// have become seeds, constraints or the truth. Notices are for the user, even if Complete fails.
+func (t *SentTable) Complete(stored *cleavev1.Table) (_ *Job, notices []string, err error) {
+	j, about := *t.stream.job, *t.stream.job.Table
+	j.Spec = proto.CloneOf(j.Spec)
+	j.Table = &about
+	j.Points = int(stored.GetRows())
 	j.Notices = nil
-	j.Table.classes, j.Table.options.Decimals = t.classes, t.marks
+	about.classes, about.options.Decimals = t.classes, t.marks
 	if hint := edgeListHint(t.columns); hint != "" {
 		notices = append(notices, hint)
 	}
-	f.forgetFarthest(j)
-	err = f.useLabels(j)
-	return j.RemoteSpec(stored.GetTableId()), slices.Concat(notices, j.Table.Notices, j.Notices), err
+	f := t.stream.flags
+	f.forgetFarthest(&j)
+	err = f.useLabels(&j)
+	return &j, slices.Concat(notices, about.Notices, j.Notices), err
 }
 
-// Named returns the job as if its table had been read before it was sent, but without the points: it knows the ids of
-// the rows, which of them were clustered, and the columns of the points that they became.
-func (t *SentTable) Named(rows *recipe.Rows, made *recipe.Recipe) (*Job, error) {
-	j, about := *t.stream.job, *t.stream.job.Table
+// Named returns a job that Complete returned, as if its table had been read before it was sent, but without the points:
+// it knows the ids of the rows, which of them were clustered, and the columns of the points that they became.
+func (t *SentTable) Named(completed *Job, rows *recipe.Rows, made *recipe.Recipe) (*Job, error) {
+	j := *completed
 	j.Stream = nil
-	j.Table = &about
-	j.Rows = rows.Points()
+	j.Points = rows.Points()
+	j.Rows = Rows{IDs: table.NewIDs(rows.IDs)}
 	if names := made.Names(); !unnamed(t.columns, names) {
 		j.Header = names
 	}
-	about.IDs = table.NewIDs(rows.IDs)
 	if rows.Kept != nil {
 		j.Filter = FilterOf(rows.Kept, rows.Count)
 	}
 	if seeds := t.stream.seeds; seeds != nil {
-		numbered, err := seeds.ResolveIDs(about.IDs)
+		numbered, err := seeds.ResolveIDs(j.IDs)
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,7 @@ import (
 // loadFiles reads the small files (constraints, seeds, weights and the like) into the spec of a job. They number or
 // name the rows of the data file; if the rows are not known yet, the tables in the spec name them, too.
 func (f *Flags) loadFiles(j *Job) error {
-	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
+	spec, rows := j.Spec, j.Filter.FileRows(j.Points)
 	if f.Given("constraints") {
 		naming := j.naming()
 		constraints, _, err := format.LoadNamed(f.small("constraints"), table.Constraints, rows, naming)
@@ -85,7 +85,7 @@ func (f *Flags) loadTables(j *Job) error {
 		return nil
 	}
 	var err error
-	j.Constraints, err = wire.ReadTable(constraints, "constraints", &recipe.Rows{Count: j.Rows}, wire.NoTables,
+	j.Constraints, err = wire.ReadTable(constraints, "constraints", &recipe.Rows{Count: j.Points}, wire.NoTables,
 		table.Constraints)
 	return err
 }

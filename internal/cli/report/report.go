@@ -122,6 +122,12 @@ func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 	return &Report{Outcome: o, Run: &cleavev1.RunRecord{SolverSteps: o.SolverSteps}, Filter: filter}
 }
 
+// NameClusters names the clusters after the classes of the seeds in them.
+func (r *Report) NameClusters(classes *jobflags.SeedClasses) {
+	r.Classes = classes.Of(r.Labels)
+	r.ClassesFor = classes.Of
+}
+
 // Score compares the labels with the truth. It does nothing if t is nil.
 func (r *Report) Score(t *jobflags.Truth) error {
 	if t == nil {

@@ -29,7 +29,7 @@ import (
 func PrintPlan(w io.Writer, job *jobflags.Job, plan *cleavev1.Plan) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := lineOf(table)
-	what, columns := "matrix", job.Rows
+	what, columns := "matrix", job.Points
 	switch family := wire.Algorithm(job.Spec).Family; {
 	case family == catalog.KMeansFamily, family == catalog.AutoFamily && job.Columns > 0 &&
 		job.Spec.GetNeighborGraph() == nil, plan.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS:
@@ -38,7 +38,7 @@ func PrintPlan(w io.Writer, job *jobflags.Job, plan *cleavev1.Plan) error {
 	if plan.GetTiles() == 0 {
 		return printCoordinatorPlan(w, job, plan)
 	}
-	line(what, "%d x %d in %s of %s", job.Rows, columns, text.Plural(int(plan.GetTiles()), "tile"),
+	line(what, "%d x %d in %s of %s", job.Points, columns, text.Plural(int(plan.GetTiles()), "tile"),
 		text.Plural(int(plan.GetTileRows()), "row"))
 	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(plan.GetStorage()),
 		plan.GetStoredTiles(), text.Bytes(plan.GetTileBytes()), plan.GetComputedTiles())
@@ -76,7 +76,7 @@ func PrintPlan(w io.Writer, job *jobflags.Job, plan *cleavev1.Plan) error {
 func printCoordinatorPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	_, err := fmt.Fprintf(w, "graph        %d vertices\ncoordinator  %s, besides the data\ntime         about "+
 		"%s\nwhy          %s\n",
-		j.Rows, text.Bytes(p.GetCoordinatorBytes()), text.Roughly(p.GetPredictedTime().AsDuration().Seconds()),
+		j.Points, text.Bytes(p.GetCoordinatorBytes()), text.Roughly(p.GetPredictedTime().AsDuration().Seconds()),
 		text.OneLine(p.GetExplanation()))
 	return err
 }
