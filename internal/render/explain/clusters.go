@@ -1,18 +1,12 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/text"
-)
-
-const (
-	hugeShare = 0.9 // of the points: a larger cluster has nearly all
-	smallPart = 20  // a cluster with less than this part of an even share is tiny
 )
 
 // clusters says which clusters look wrong: empty, tiny, or with nearly everything. A notice names those of a single
@@ -22,40 +16,24 @@ func (e *explainer) clusters() (all []string) {
 	if len(sizes) < 2 {
 		return nil
 	}
-	var empty, tiny []int
-	total, largest := 0, 0
-	for c, size := range sizes {
-		total += int(size)
-		if sizes[largest] < size {
-			largest = c
-		}
-	}
-	for c, size := range sizes {
-		switch {
-		case size == 0:
-			empty = append(empty, c)
-		case int(size)*smallPart*len(sizes) < total:
-			tiny = append(tiny, c)
-		}
-	}
+	signs := e.signs
 	if smallest := text.Plural(int(slices.Min(sizes)), "point"); slices.Min(sizes) == slices.Max(sizes) {
 		all = append(all, "Each cluster has "+smallest+".")
 	} else {
 		all = append(all, fmt.Sprintf("The smallest cluster has %s, the largest %d.", smallest, slices.Max(sizes)))
 	}
-	if len(empty) > 0 {
-		all = append(all, fmt.Sprintf("%s no point: %s.", text.Count(len(empty), "cluster has", "clusters have"),
-			e.named(empty)))
+	if len(signs.empty) > 0 {
+		all = append(all, fmt.Sprintf("%s no point: %s.", text.Count(len(signs.empty), "cluster has", "clusters have"),
+			e.named(signs.empty)))
 	}
-	if len(tiny) > 0 {
-		all = append(all, fmt.Sprintf("%s much smaller than the others: %s.", text.Count(len(tiny), "cluster is",
-			"clusters are"), e.named(tiny)))
+	if len(signs.tiny) > 0 {
+		all = append(all, fmt.Sprintf("%s much smaller than the others: %s.", text.Count(len(signs.tiny), "cluster is",
+			"clusters are"), e.named(signs.tiny)))
 	}
-	if share := float64(sizes[largest]) / float64(max(total, 1)); share > hugeShare {
+	if signs.huge >= 0 {
 		all = append(all,
 			fmt.Sprintf("Cluster %s has %.0f%% of all points: the others contain little more than outliers.",
-				e.named([]int{largest}), 100*share))
-		e.oneHuge = true
+				e.named([]int{signs.huge}), 100*signs.hugeShare))
 	}
 	if len(all) == 1 && !e.warned("SINGLETON_CLUSTERS") {
 		all = append(all, "No cluster has a suspicious size.")
@@ -76,26 +54,16 @@ func (e *explainer) named(clusters []int) string {
 	return text.First(names, listed)
 }
 
-// lowConfidence is the confidence below which a point may as well be in another cluster.
-const lowConfidence = 0.7
-
 // confidence says how many points other runs put into other clusters, or a mixture is unsure about.
 func (e *explainer) confidence() []string {
-	var points []int32
-	for i, c := range e.Confidence {
-		if c < lowConfidence {
-			points = append(points, int32(i))
-		}
-	}
+	points := e.signs.unsure
 	if len(points) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(points, func(a, b int32) int { return cmp.Compare(e.Confidence[a], e.Confidence[b]) })
 	var names []string
 	for _, i := range points[:min(len(points), listed)] {
 		names = append(names, fmt.Sprintf("%s (%.2f)", e.point(i), e.Confidence[i]))
 	}
-	e.unsurePoints = float64(len(points)) > manyShare*float64(len(e.Confidence))
 	if e.r.GetRowScores().GetPosterior() {
 		return []string{fmt.Sprintf("By the mixture of Gaussians, %s in a cluster with a probability below %g, "+
 			"the lowest %s.",

@@ -1,9 +1,7 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,10 +11,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-const (
-	manyShare = 0.1 // of the constraints: more violated ones are many
-	listed    = 5   // constraints, points or clusters that a sentence names
-)
+// listed is how many constraints, points or clusters a sentence names.
+const listed = 5
 
 // constraints says how many constraints are satisfied, and names the worst of the others.
 func (e *explainer) constraints() (all []string) {
@@ -24,9 +20,7 @@ func (e *explainer) constraints() (all []string) {
 	if c.GetTotal() == 0 {
 		return nil
 	}
-	violated := c.GetTotal() - c.GetSatisfied()
-	e.manyViolated = float64(violated) > manyShare*float64(c.GetTotal())
-	if all = append(all, Satisfied(c)); violated > 0 {
+	if all = append(all, Satisfied(c)); c.GetSatisfied() < c.GetTotal() {
 		all = append(all, e.worst()...)
 	}
 	return all
@@ -63,14 +57,13 @@ func Violated(c *cleavev1.ConstraintReport) (kinds []string) {
 
 // worst names the heaviest violated constraints, and the points that are in several of them.
 func (e *explainer) worst() (all []string) {
-	violated := e.violated()
 	if e.ConstraintsUnknown {
 		return []string{"The violated ones cannot be named without their file. Pass it with --constraints."}
 	}
+	violated := e.signs.violated
 	if len(violated) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(violated, func(a, b constraint.Constraint) int { return cmp.Compare(weight(b), weight(a)) })
 	var named []string
 	for _, c := range violated[:min(listed, len(violated))] {
 		named = append(named, e.describe(c))
@@ -84,33 +77,16 @@ func (e *explainer) worst() (all []string) {
 		lead = fmt.Sprintf("The first %d of them are", listed)
 	}
 	all = append(all, fmt.Sprintf("%s %s.", lead, strings.Join(named, ", ")))
-	if points := e.atFault(violated); len(points) > 0 {
+	var points []string
+	for _, p := range e.signs.atFault[:min(listed, len(e.signs.atFault))] {
+		points = append(points, fmt.Sprintf("%s (%d of its %d)", e.point(p.point), p.violated, p.all))
+	}
+	if points != nil {
 		all = append(all,
 			fmt.Sprintf("These points are in several violated constraints each, so the points themselves may be "+
 				"wrong: %s.", strings.Join(points, ", ")))
-		e.pointsAtFault = true
 	}
 	return all
-}
-
-// violated returns the constraints that the labels violate.
-func (e *explainer) violated() (violated []constraint.Constraint) {
-	for _, c := range e.Constraints {
-		if int(max(c.I, c.J)) >= len(e.Labels) {
-			continue
-		}
-		if together := e.Labels[c.I] == e.Labels[c.J]; together != (c.Kind == constraint.MustLink) {
-			violated = append(violated, c)
-		}
-	}
-	return violated
-}
-
-func weight(c constraint.Constraint) float64 {
-	if c.Weighted {
-		return c.Weight
-	}
-	return 1
 }
 
 // describe names a constraint: "must a-b of weight 7". A weight that was not given is not mentioned.
@@ -128,30 +104,6 @@ func (e *explainer) describe(c constraint.Constraint) string {
 
 // point returns the id of a point, or its number.
 func (e *explainer) point(i int32) string { return NameIn(e.IDs, uint32(i)) }
-
-// atFault lists points with at least three violated constraints that are more than half of all they have.
-func (e *explainer) atFault(violated []constraint.Constraint) (named []string) {
-	wrong, all := map[int32]int{}, map[int32]int{}
-	for _, c := range violated {
-		wrong[c.I]++
-		wrong[c.J]++
-	}
-	for _, c := range e.Constraints {
-		all[c.I]++
-		all[c.J]++
-	}
-	var points []int32
-	for point, count := range wrong {
-		if count >= 3 && 2*count > all[point] {
-			points = append(points, point)
-		}
-	}
-	slices.SortFunc(points, func(a, b int32) int { return cmp.Or(cmp.Compare(wrong[b], wrong[a]), cmp.Compare(a, b)) })
-	for _, point := range points[:min(listed, len(points))] {
-		named = append(named, fmt.Sprintf("%s (%d of its %d)", e.point(point), wrong[point], all[point]))
-	}
-	return named
-}
 
 // SuspectKind returns the kind of a suspect: must, cannot or seed.
 func SuspectKind(s *cleavev1.Suspect) string {

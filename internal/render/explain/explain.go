@@ -38,7 +38,7 @@ type Paragraph struct {
 
 // Answer explains an answer. It leaves out topics without sentences.
 func Answer(f Facts) []Paragraph {
-	e := &explainer{Facts: f, r: f.Result, given: "constraint"}
+	e := &explainer{Facts: f, r: f.Result, signs: signsOf(f), given: "constraint"}
 	if s := f.Spec.GetSupervision(); s.GetSeeds() != nil && s.GetConstraints() == nil {
 		e.given = "seed"
 	}
@@ -63,17 +63,12 @@ func Answer(f Facts) []Paragraph {
 	return all
 }
 
-// explainer writes the paragraphs. Some of them find signs that the answer may be wrong, on which the advice depends.
+// explainer writes the paragraphs, in any order.
 type explainer struct {
 	Facts
 	r     *cleavev1.Result
+	signs signs
 	given string // what the user gave: "constraint", or "seed" if there are only seeds
-
-	lowAccuracy   bool // the chosen method hardly predicts held-out supervision
-	manyViolated  bool // constraints
-	pointsAtFault bool // some points are in several violated constraints
-	oneHuge       bool // a cluster has nearly all points
-	unsurePoints  bool // many points have a low confidence
 }
 
 // found says what was clustered, how, and in which form.
@@ -125,9 +120,6 @@ func ended(r *cleavev1.Result) string {
 	return "was canceled"
 }
 
-// lowHeldOut is the held-out accuracy below which an answer says little.
-const lowHeldOut = 0.5
-
 // method says why auto chose its method.
 func (e *explainer) method() (all []string) {
 	c := e.r.GetChoice()
@@ -137,15 +129,7 @@ func (e *explainer) method() (all []string) {
 	if c.GetReason() != "" {
 		all = append(all, Sentence(c.GetReason()))
 	}
-	var taken, next *cleavev1.MethodScore
-	for _, t := range c.GetTried() {
-		switch {
-		case SameMethod(t.GetMethod(), c.GetChosen()):
-			taken = t
-		case next == nil || t.GetAgreement() > next.GetAgreement():
-			next = t
-		}
-	}
+	taken, next := compared(c)
 	if next != nil && taken != nil {
 		compared := "the next best is %q, with a held-out accuracy of %.2f (1: all right; 0: chance)."
 		if next.GetAgreement() > taken.GetAgreement() {
@@ -155,11 +139,10 @@ func (e *explainer) method() (all []string) {
 		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "method"),
 			MethodText(next.GetMethod()), next.GetAgreement()))
 	}
-	if taken != nil && taken.GetAgreement() < lowHeldOut {
+	if e.signs.lowAccuracy {
 		all = append(all,
 			fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data says little about "+
 				"these %ss, or many of the %ss are wrong.", taken.GetAgreement(), e.given, e.given))
-		e.lowAccuracy = true
 	}
 	return all
 }
@@ -251,71 +234,100 @@ func (e *explainer) otherLabels() (files []string) {
 	return files
 }
 
-// advice says what to try. It must come last: the other paragraphs find what looks wrong.
+// hint is something to try under a condition.
+type hint struct {
+	when bool
+	says string
+}
+
+// advice says what to try.
 func (e *explainer) advice() (all []string) {
-	r, stopped, others := e.r, e.r.GetStopReason(), e.otherLabels()
-	against := len(r.GetSuspects()) > 0
-	sizes := r.GetClusterSizes()
-	filled := len(slices.DeleteFunc(slices.Clone(sizes), func(size uint32) bool { return size == 0 }))
-	dense := r.GetModel() != nil && r.GetModel().GetLandmarks() == nil || r.GetKernel() != nil
-	say := func(when bool, format string, args ...any) {
-		if when {
-			all = append(all, fmt.Sprintf(format, args...))
+	hints := slices.Concat(hintsOnStop(e.r, e.Spec), e.hintsOnClusters(), e.hintsOnSupervision(), e.otherHints())
+	for _, h := range hints {
+		if h.when {
+			all = append(all, h.says)
 		}
 	}
-	say(stopped == cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS, "Give it more iterations: --max-iterations %d.",
-		max(2*r.GetIterations(), 200))
-	say(stopped == cleavev1.StopReason_STOP_REASON_CYCLE,
-		"Use more restarts, so that one of them converges: --restarts %d.", max(20, 2*e.Spec.GetRestarts()))
-	say(stopped == cleavev1.StopReason_STOP_REASON_CANCELLED, "Let it run to its end.")
-	say(stopped == cleavev1.StopReason_STOP_REASON_TIME_LIMIT,
-		"Give it more time (--timeout), or more workers: cleave plan says what it takes.")
-	say(stopped == cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS,
-		"Accept less accurate eigenvectors (--tolerance 1e-5), or join loose pieces of the graph (--components join).")
-	say(filled < len(sizes), "Ask for fewer clusters: --k %d.", filled)
-	if e.oneHuge || e.warned("SINGLETON_CLUSTERS") {
-		say(true, "Outliers may form clusters of their own: look at the points in the small clusters, and leave them "+
-			"out if they are errors.")
-		say(dense && scaleSentences[r.GetScale()] == "",
-			"A few columns with large units may dominate: --scale robust gives all columns the same spread, even if "+
-				"some values are extreme.")
-		say(r.GetNeighborGraph() == nil,
-			"Compare points by their nearest neighbors, which finds clusters of any shape: --knn 10.")
-	}
-	say(e.pointsAtFault, "Check the points that are in several violated constraints, and their constraints.")
-	if e.manyViolated {
-		say(r.GetChoice() == nil, "Leave out --algorithm: auto tries several methods, and chooses the one with the "+
-			"best held-out accuracy.")
-		say(r.GetChoice() == nil, "If every constraint is certain, --algorithm cop-kmeans violates none, or says "+
-			"that they contradict each other.")
-		say(r.GetChoice() != nil, "If every constraint is certain, --enforce always makes them hold, except those "+
-			"that contradict each other.")
-	}
-	if against {
-		what := SuspectNoun(r.GetSuspects())
-		say(true, "Check the %s that the data contradicts, all listed in suspects.csv, and remove or correct the "+
-			"wrong ones.", what)
-		say(e.Spec.GetAuto().GetEnforce() != cleavev1.Enforcement_ENFORCEMENT_NEVER,
-			"Let the data overrule wrong %s that you cannot find: --enforce never.", what)
-	}
-	say(e.warned("CONSTRAINTS_CONTRADICTED"),
-		"Some constraints and seeds contradict each other, so they cannot all hold: remove the wrong ones.")
-	say(e.warned("CONSTRAINTS_UNSATISFIED"),
-		"Check the cannot-links that no assignment satisfies, or ask for more clusters: points that must all be "+
-			"apart need one cluster each.")
-	say(e.lowAccuracy, "Look for other measurements, or check some %ss by hand: no method explains them.", e.given)
-	say(others != nil, "Look at the other numbers of clusters that the scores allow: %s.", strings.Join(others, ", "))
-	say(e.unsurePoints, "Look at the points of low confidence in labels.csv: they lie between clusters, or there are "+
-		"fewer clusters than you asked for.")
-	say(e.warned("FEW_CONSTRAINTS"), "Add %ss: with more of them, auto compares methods.", e.given)
-	say(!e.supervised() && r.GetChoice() != nil,
-		"If you know some pairs that belong together or apart, give them with --constraints, and auto compares "+
-			"methods on them.")
-	say(e.Run == nil && (against || others != nil || e.unsurePoints), "cleave result JOB --out DIR writes these files.")
 	if len(all) == 0 {
 		all = append(all, "Nothing looks wrong.")
 	}
 	return all
+}
+
+// hintsOnStop returns what to try after a run that did not converge.
+func hintsOnStop(r *cleavev1.Result, spec *cleavev1.JobSpec) []hint {
+	stopped := r.GetStopReason()
+	return []hint{
+		{stopped == cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS,
+			fmt.Sprintf("Give it more iterations: --max-iterations %d.", max(2*r.GetIterations(), 200))},
+		{stopped == cleavev1.StopReason_STOP_REASON_CYCLE,
+			fmt.Sprintf("Use more restarts, so that one of them converges: --restarts %d.",
+				max(20, 2*spec.GetRestarts()))},
+		{stopped == cleavev1.StopReason_STOP_REASON_CANCELLED, "Let it run to its end."},
+		{stopped == cleavev1.StopReason_STOP_REASON_TIME_LIMIT,
+			"Give it more time (--timeout), or more workers: cleave plan says what it takes."},
+		{stopped == cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS, "Accept less accurate eigenvectors (--tolerance " +
+			"1e-5), or join loose pieces of the graph (--components join)."},
+	}
+}
+
+// hintsOnClusters returns what to try if clusters look wrong.
+func (e *explainer) hintsOnClusters() []hint {
+	r := e.r
+	outliers := e.signs.huge >= 0 || e.warned("SINGLETON_CLUSTERS")
+	dense := r.GetModel() != nil && r.GetModel().GetLandmarks() == nil || r.GetKernel() != nil
+	empty := len(e.signs.empty)
+	return []hint{
+		{empty > 0, fmt.Sprintf("Ask for fewer clusters: --k %d.", len(r.GetClusterSizes())-empty)},
+		{outliers, "Outliers may form clusters of their own: look at the points in the small clusters, and leave " +
+			"them out if they are errors."},
+		{outliers && dense && scaleSentences[r.GetScale()] == "", "A few columns with large units may dominate: " +
+			"--scale robust gives all columns the same spread, even if some values are extreme."},
+		{outliers && r.GetNeighborGraph() == nil,
+			"Compare points by their nearest neighbors, which finds clusters of any shape: --knn 10."},
+	}
+}
+
+// hintsOnSupervision returns what to try if constraints or seeds are violated, or contradict the data or each other.
+func (e *explainer) hintsOnSupervision() []hint {
+	many, auto := e.signs.manyViolated, e.r.GetChoice() != nil
+	against, what := len(e.r.GetSuspects()) > 0, SuspectNoun(e.r.GetSuspects())
+	return []hint{
+		{len(e.signs.atFault) > 0,
+			"Check the points that are in several violated constraints, and their constraints."},
+		{many && !auto, "Leave out --algorithm: auto tries several methods, and chooses the one with the best " +
+			"held-out accuracy."},
+		{many && !auto, "If every constraint is certain, --algorithm cop-kmeans violates none, or says that they " +
+			"contradict each other."},
+		{many && auto, "If every constraint is certain, --enforce always makes them hold, except those that " +
+			"contradict each other."},
+		{against, fmt.Sprintf("Check the %s that the data contradicts, all listed in suspects.csv, and remove or "+
+			"correct the wrong ones.", what)},
+		{against && e.Spec.GetAuto().GetEnforce() != cleavev1.Enforcement_ENFORCEMENT_NEVER,
+			fmt.Sprintf("Let the data overrule wrong %s that you cannot find: --enforce never.", what)},
+		{e.warned("CONSTRAINTS_CONTRADICTED"),
+			"Some constraints and seeds contradict each other, so they cannot all hold: remove the wrong ones."},
+		{e.warned("CONSTRAINTS_UNSATISFIED"), "Check the cannot-links that no assignment satisfies, or ask for more " +
+			"clusters: points that must all be apart need one cluster each."},
+	}
+}
+
+// otherHints returns what to try if an answer is uncertain, and which files help.
+func (e *explainer) otherHints() []hint {
+	others, unsure := e.otherLabels(), e.signs.manyUnsure
+	return []hint{
+		{e.signs.lowAccuracy,
+			fmt.Sprintf("Look for other measurements, or check some %ss by hand: no method explains them.", e.given)},
+		{others != nil, fmt.Sprintf("Look at the other numbers of clusters that the scores allow: %s.",
+			strings.Join(others, ", "))},
+		{unsure, "Look at the points of low confidence in labels.csv: they lie between clusters, or there are fewer " +
+			"clusters than you asked for."},
+		{e.warned("FEW_CONSTRAINTS"), fmt.Sprintf("Add %ss: with more of them, auto compares methods.", e.given)},
+		{!e.supervised() && e.r.GetChoice() != nil, "If you know some pairs that belong together or apart, give " +
+			"them with --constraints, and auto compares methods on them."},
+		{e.Run == nil && (len(e.r.GetSuspects()) > 0 || others != nil || unsure),
+			"cleave result JOB --out DIR writes these files."},
+	}
 }
 
 // warned reports whether a result has a notice.
