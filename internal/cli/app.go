@@ -38,17 +38,14 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	directory, _ := os.Getwd()
 	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env,
 		command: command{args, directory}}
-	ctx, end := a.traced(ctx, args)
 	program := a.program()
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		a.completeArguments(program) // only then: cobra keeps completions, and with them the program, for good
+		a.completeFlags(program) // only then: cobra keeps completions, and with them the program, for good
 	}
 	if unknown := unknownCommand(program, args); unknown != "" {
 		args = []string{unknown} // report the unknown command rather than its flags
 	}
-	code := shell.Run(ctx, program, args, stderr)
-	end(code != shell.ExitDone)
-	return code
+	return shell.Run(ctx, program, args, stderr)
 }
 
 // unknownCommand returns the name of an unknown command that the arguments begin with, after "help" or not, or "".
@@ -66,34 +63,42 @@ func unknownCommand(program *cobra.Command, args []string) string {
 	return args[0]
 }
 
-// program returns the program with all its commands.
-func (a *app) program() *cobra.Command {
+// commandGroup is a heading in the help of the program, and the commands under it.
+type commandGroup struct {
+	title    string
+	commands []*cobra.Command
+}
+
+// commandGroups returns all commands.
+func (a *app) commandGroups() []commandGroup {
 	run, _ := a.runCommand()
 	result, _ := a.resultCommand()
-	root := groupCommand("cleave", "Cluster data with must-link and cannot-link constraints",
-		run, a.planCommand(), a.rerunCommand(), a.predictCommand(), a.evaluateCommand(),
-		a.explainCommand(), a.reportCommand(),
-		a.submitCommand(), a.watchCommand(), a.listCommand(), a.getCommand(), result, a.cancelCommand(),
-		a.deleteCommand(),
-		a.upCommand(), a.serveCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.backupCommand(),
-		a.datasetsCommand(), a.tablesCommand(),
-		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
-		a.generateCommand(), a.versionCommand(), a.completionCommand(),
-	)
-	for _, command := range root.Commands() {
-		command.SuggestFor = otherNames[command.Name()]
+	return []commandGroup{
+		{"Cluster", []*cobra.Command{run, a.planCommand(), a.rerunCommand(), a.predictCommand(), a.evaluateCommand()}},
+		{"Inspect results", []*cobra.Command{a.explainCommand(), a.reportCommand()}},
+		{"Jobs on a coordinator", []*cobra.Command{a.submitCommand(), a.watchCommand(), a.listCommand(), a.getCommand(),
+			result, a.cancelCommand(), a.deleteCommand()}},
+		{"Coordinator and workers", []*cobra.Command{a.upCommand(), a.serveCommand(), a.workersCommand(),
+			a.drainCommand(), a.limitsCommand(), a.backupCommand(), a.datasetsCommand(), a.tablesCommand()}},
+		{"Logins and certificates", []*cobra.Command{a.loginCommand(), a.logoutCommand(), a.contextsCommand(),
+			a.certsCommand(), a.tokenCommand()}},
+		{"Synthetic data", []*cobra.Command{a.generateCommand()}},
+		{"This program", []*cobra.Command{a.versionCommand(), a.completionCommand()}},
+	}
+}
+
+// program returns the program with all its commands.
+func (a *app) program() *cobra.Command {
+	groups := a.commandGroups()
+	root := groupCommand("cleave", "Cluster data with must-link and cannot-link constraints")
+	for _, group := range groups {
+		root.AddCommand(group.commands...)
 	}
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	a.addAccessFlags(root)
-	a.help().Install(root)
+	a.help(groups).Install(root)
 	return root
-}
-
-// otherNames lists what people may call a command.
-var otherNames = map[string][]string{
-	"run": {"cluster", "fit", "train", "start"}, "list": {"jobs", "ls", "ps"}, "get": {"job", "status", "show"},
-	"evaluate": {"score", "test"}, "predict": {"assign", "label"},
 }
 
 // warn prints a message to standard error, after the name of the program, on one line: coordinators and other users
@@ -132,10 +137,11 @@ func (a *app) print(asJSON bool, message proto.Message, format string, args ...a
 func flagsCommand(use, short string, run func(ctx context.Context) error) (*cobra.Command, *pflag.FlagSet) {
 	cmd, set := argsCommand(use, short, func(ctx context.Context, _ []string) error { return run(ctx) })
 	cmd.Args = shell.FlagsOnly
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd, set
 }
 
-// argsCommand returns a command whose arguments run checks, and its flags.
+// argsCommand returns a command whose arguments run checks, and its flags. Its arguments are completed to files.
 func argsCommand(use, short string,
 	run func(ctx context.Context, args []string) error) (*cobra.Command, *pflag.FlagSet) {
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
@@ -156,13 +162,18 @@ func groupCommand(use, short string, subcommands ...*cobra.Command) *cobra.Comma
 	return cmd
 }
 
-// traced starts a trace for commands that create a job, if the environment asks for it.
-func (a *app) traced(ctx context.Context, args []string) (context.Context, func(failed bool)) {
-	log, err := (&shell.Logs{Level: "warn"}).Logger("cleave", a.stderr)
-	if err != nil || len(args) == 0 || args[0] != "run" && args[0] != "submit" {
-		return ctx, func(bool) {}
+// traced returns run of a command that creates a job, with a trace if the environment asks for one.
+func (a *app) traced(command string, run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		log, err := (&shell.Logs{Level: "warn"}).Logger("cleave", a.stderr)
+		if err != nil {
+			return err
+		}
+		ctx, end := observe.StartClient(ctx, "cleave "+command, shell.Version(), a.env, log)
+		err = run(ctx)
+		end(err != nil)
+		return err
 	}
-	return observe.StartClient(ctx, "cleave "+args[0], shell.Version(), a.env, log)
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -86,7 +86,7 @@ func limitValue(limits protoreflect.Message, field protoreflect.FieldDescriptor)
 
 func (a *app) drainCommand() *cobra.Command {
 	const short = "Move a worker's tiles to other workers, then let it leave"
-	return a.remoteIDCommand("drain WORKER", short, "worker", workerID,
+	return a.remoteIDCommand("drain WORKER", short, "worker", workerID, a.workerNames(),
 		func(ctx context.Context, c *client.Client, id string, asJSON bool) error {
 			response, err := c.Cluster.DrainWorker(ctx, &cleavev1.DrainWorkerRequest{WorkerId: id})
 			if err != nil {
@@ -233,6 +233,7 @@ func storedCommand[T interface{ GetDisplayName() string }](a *app, s stored[T]) 
 			}
 			return shell.Usage("unknown command %q; use %s list or %s delete ID", what, s.command, s.command)
 		})
+	cmd.ValidArgsFunction = fixed("list", "delete")
 	addServerFlag(set, &server)
 	addJSONFlag(set, &asJSON)
 	return cmd

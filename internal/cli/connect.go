@@ -191,8 +191,7 @@ func (a *app) jobCommand(name, short string, server *string,
 	run func(context.Context) error) (*cobra.Command, *jobflags.Flags) {
 	cmd, set := flagsCommand(name+" (--data FILE | --graph FILE | --kernel-matrix FILE) --k N", short, run)
 	cmd.Args = noDataArgument
-	job := jobflags.Add(set)
-	job.Stdin = a.stdin
+	job := jobflags.Add(set, a.stdin)
 	addServerFlag(set, server)
 	return cmd, job
 }
@@ -239,9 +238,10 @@ func (a *app) remoteCommand(
 }
 
 // remoteIDCommand is like remoteCommand, for a command whose only argument identifies something: what names it, such as
-// "job", and find returns its id.
+// "job", find returns its id, and complete proposes some.
 func (a *app) remoteIDCommand(
-	use, short, what string, find finder, run func(ctx context.Context, c *client.Client, id string, asJSON bool) error,
+	use, short, what string, find finder, complete proposals,
+	run func(ctx context.Context, c *client.Client, id string, asJSON bool) error,
 ) *cobra.Command {
 	var server string
 	var asJSON bool
@@ -250,6 +250,7 @@ func (a *app) remoteIDCommand(
 			return run(ctx, c, id, asJSON)
 		})
 	})
+	cmd.ValidArgsFunction = firstOnly(complete)
 	addServerFlag(set, &server)
 	addJSONFlag(set, &asJSON)
 	return cmd

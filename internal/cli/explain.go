@@ -39,6 +39,7 @@ func (a *app) explainCommand() *cobra.Command {
 			return a.explainJob(ctx, c, jobID)
 		})
 	})
+	cmd.ValidArgsFunction = firstOnly(orFiles(a.jobIDs()))
 	addServerFlag(set, &server)
 	set.StringVar(&constraints, "constraints", "",
 		"the constraints of the run in this `FILE`, to name the violated ones")
@@ -192,6 +193,7 @@ func (a *app) evaluateCommand() *cobra.Command {
 	cmd, set := flagsCommand("evaluate --labels FILE --truth FILE",
 		"Score labels against the truth, and count satisfied constraints",
 		func(context.Context) error { return a.evaluate(f) })
+	cmd.SuggestFor = []string{"score", "test"}
 	set.StringVar(&f.labels, "labels", "",
 		"labels to score, in this `FILE` (index or id, label); rows with the label -1 have no cluster and "+
 			"are not scored")

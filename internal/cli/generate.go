@@ -62,6 +62,7 @@ func (a *app) generateCommand() *cobra.Command {
 			return a.generate(ctx, shape, f)
 		})
 	cmd.AddCommand(a.pictureCommand(), a.affinityCommand())
+	cmd.ValidArgsFunction = fixed(shapeNames()...)
 	f.set = set
 	f.n = shell.NewWhole(200, 2, dataset.MaxRows).Declare(f.set, "n", "number of points or vertices")
 	f.d = shell.NewWhole(2, 1, 1<<20).Declare(f.set, "d", "number of features (gaussians)")

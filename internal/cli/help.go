@@ -25,9 +25,19 @@ func (a *app) folded() io.Writer { return shell.Folded(a.stdout, shell.Width(a.s
 func (a *app) aligned() *tabwriter.Writer { return tabwriter.NewWriter(a.folded(), 0, 0, 2, ' ', 0) }
 
 // help returns the layout of the help of cleave: groups of commands and flags, examples and exit codes.
-func (a *app) help() *shell.Help {
+func (a *app) help(commands []commandGroup) *shell.Help {
+	var groups []shell.Group
+	for _, group := range commands {
+		named := shell.Group{Title: group.title}
+		for _, command := range group.commands {
+			named.Names = append(named.Names, command.Name())
+		}
+		groups = append(groups, named)
+	}
+	last := &groups[len(groups)-1]
+	last.Names = append(last.Names, "help") // which cobra adds
 	return &shell.Help{
-		Commands: commandGroups, Flags: flagGroups(), Examples: parseExamples(examplesText), Essential: essentialFlags,
+		Commands: groups, Flags: flagGroups(), Examples: parseExamples(examplesText), Essential: essentialFlags,
 		ExitCodes: exitCodes,
 		Width:     func() int { return shell.Width(a.stdout, a.env) },
 	}
@@ -37,24 +47,14 @@ func (a *app) help() *shell.Help {
 var essentialFlags = strings.Fields("data graph kernel-matrix label-column k algorithm constraints seeds out truth " +
 	"join json quiet server workers timeout wait parallel help help-all")
 
-// exitCodes are those of package shell; docs/guide/pipelines.md says more about them.
-var exitCodes = [][2]string{
-	{"0", "done"},
-	{"1", "failed: the same command would fail again"},
-	{"2", "bad input or usage"},
-	{"3", "ended by --timeout, with usable labels"},
-	{"75", "temporary: run the same command again, with --request-id to find its job"},
-	{"130", "canceled"},
-}
-
-var commandGroups = []shell.Group{
-	shell.NewGroup("Cluster", "run plan rerun predict evaluate"),
-	shell.NewGroup("Inspect results", "explain report"),
-	shell.NewGroup("Jobs on a coordinator", "submit watch list get result cancel delete"),
-	shell.NewGroup("Coordinator and workers", "up serve workers drain limits backup datasets tables"),
-	shell.NewGroup("Logins and certificates", "login logout contexts certs token"),
-	shell.NewGroup("Synthetic data", "generate"),
-	shell.NewGroup("This program", "version completion help"),
+// exitCodes say what the exit codes mean; docs/guide/pipelines.md says more about them.
+var exitCodes = []shell.ExitMeaning{
+	{Code: shell.ExitDone, Means: "done"},
+	{Code: shell.ExitFailed, Means: "failed: the same command would fail again"},
+	{Code: shell.ExitBadInput, Means: "bad input or usage"},
+	{Code: shell.ExitLate, Means: "ended by --timeout, with usable labels"},
+	{Code: shell.ExitRetry, Means: "temporary: run the same command again, with --request-id to find its job"},
+	{Code: shell.ExitCanceled, Means: "canceled"},
 }
 
 // flagGroups returns all groups of flags. Help lists flags in no group under the last one.
@@ -116,55 +116,41 @@ const (
 // proposals returns the words that a shell may complete to, each with an optional description after a tab.
 type proposals = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective)
 
-// completeArguments registers the completions of commands and flags. Shells complete files themselves.
-func (a *app) completeArguments(root *cobra.Command) {
-	const onlyThese = cobra.ShellCompDirectiveNoFileComp
-	jobs := a.proposed(func(ctx context.Context, c *client.Client) ([]candidate, error) {
+// jobIDs proposes the ids of jobs.
+func (a *app) jobIDs() proposals {
+	return a.proposed(func(ctx context.Context, c *client.Client) ([]candidate, error) {
 		jobs, err := c.AllJobs(ctx, &cleavev1.ListJobsRequest{}, completedJobs)
 		return jobCandidates(jobs), err
 	})
-	workers := a.proposed(func(ctx context.Context, c *client.Client) (all []candidate, err error) {
+}
+
+// workerNames proposes the names of workers.
+func (a *app) workerNames() proposals {
+	return a.proposed(func(ctx context.Context, c *client.Client) (all []candidate, err error) {
 		workers, err := client.All(c.ListWorkers(ctx))
 		for _, w := range workers {
 			all = append(all, candidate{id: w.GetName(), about: w.GetWorkerId()})
 		}
 		return all, err
 	})
-	for _, cmd := range root.Commands() {
-		a.completeArguments(cmd)
-		switch cmd.Name() {
-		case "get", "cancel", "watch", "result":
-			cmd.ValidArgsFunction = firstOnly(jobs)
-		case "delete":
-			cmd.ValidArgsFunction = jobs
-		case "explain", "report":
-			cmd.ValidArgsFunction = firstOnly(orFiles(jobs))
-		case "drain":
-			cmd.ValidArgsFunction = firstOnly(workers)
-		case "generate":
-			cmd.ValidArgsFunction = firstOnly(cobra.FixedCompletions(shapeNames(), onlyThese))
-		case "datasets", "tables":
-			cmd.ValidArgsFunction = firstOnly(cobra.FixedCompletions([]string{"list", "delete"}, onlyThese))
-		case "contexts":
-			cmd.ValidArgsFunction = firstOnly(cobra.FixedCompletions([]string{"use"}, onlyThese))
-		case "help", "rerun", "completion":
-		default:
-			if !cmd.HasSubCommands() {
-				cmd.ValidArgsFunction = cobra.NoFileCompletions
-			}
-		}
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { a.completeFlag(cmd, f, jobs) })
+}
+
+// completeFlags registers the completions of the flags of a command and its subcommands.
+func (a *app) completeFlags(command *cobra.Command) {
+	for _, cmd := range command.Commands() {
+		a.completeFlags(cmd)
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { a.completeFlag(cmd, f) })
 	}
 }
 
-// completeFlag registers the completion of a flag: words, ids of jobs, or folders.
-func (a *app) completeFlag(cmd *cobra.Command, f *pflag.Flag, jobs proposals) {
+// completeFlag registers the completion of a flag: words, ids of jobs, or folders. Shells complete files themselves.
+func (a *app) completeFlag(cmd *cobra.Command, f *pflag.Flag) {
 	complete := cobra.NoFileCompletions
 	chosen, isChoice := f.Value.(shell.Chosen)
 	takes, _ := pflag.UnquoteUsage(f)
 	switch {
 	case f.Name == "job":
-		complete = jobs
+		complete = a.jobIDs()
 	case isChoice && len(chosen.Words()) > 0:
 		complete = words(chosen.Words())
 	case takes == "FILE" || takes == "string":
@@ -191,6 +177,11 @@ func words(all []string) proposals {
 		}
 		return proposed, directive
 	}
+}
+
+// fixed proposes words as the first argument.
+func fixed(words ...string) proposals {
+	return firstOnly(cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // firstOnly proposes nothing after the first argument.

@@ -202,6 +202,18 @@ func TestPick(t *testing.T) {
 	}
 }
 
+// Arguments that are files are completed to files, and others are not.
+func TestArgumentsAreCompleted(t *testing.T) {
+	for args, want := range map[string]string{
+		"generate image-affinity p": ":0\n", "rerun o": ":0\n", "generate blo": "blocks\n:4\n", "run p": ":4\n",
+		"tables li": "list\n:4\n", "up h": ":4\n",
+	} {
+		if got := succeed(t, "__complete "+args); got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+}
+
 // An id that cannot be right is refused without a call, and a coordinator that refuses to list is asked once.
 func TestIDsAreListedOnlyIfThatHelps(t *testing.T) {
 	whole := "019a0000-0000-7000-8000-000000000001"

@@ -23,7 +23,7 @@ import (
 )
 
 func (a *app) getCommand() *cobra.Command {
-	return a.remoteIDCommand("get JOB", "Show one job", "job", jobID,
+	cmd := a.remoteIDCommand("get JOB", "Show one job", "job", jobID, a.jobIDs(),
 		func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
 			request := &cleavev1.GetJobRequest{JobId: jobID}
 			response, err := c.Jobs.GetJob(ctx, request)
@@ -39,6 +39,8 @@ func (a *app) getCommand() *cobra.Command {
 			}
 			return a.printJob(ctx, c, response.GetJob(), response.GetSpec())
 		})
+	cmd.SuggestFor = []string{"job", "status", "show"}
+	return cmd
 }
 
 func (a *app) cancelCommand() *cobra.Command {
@@ -72,6 +74,7 @@ func (a *app) cancelCommand() *cobra.Command {
 			return cancel(ctx, c, id)
 		})
 	})
+	cmd.ValidArgsFunction = firstOnly(a.jobIDs())
 	addServerFlag(set, &server)
 	addJSONFlag(set, &asJSON)
 	set.StringVar(&requestID, "request-id", "", "stop the job that was created with this `TEXT`, instead of JOB")
@@ -162,6 +165,7 @@ func (a *app) listCommand() *cobra.Command {
 						j.GetIterations(), objective, report.FormatTime(j.GetCreateTime())}
 				})
 		})
+	cmd.SuggestFor = []string{"jobs", "ls", "ps"}
 	cmd.Flags().Var(state, "state", "only jobs in this state")
 	cmd.Flags().Var(limit, "limit", "at most `N` jobs; 0 for all")
 	cmd.Flags().StringVar(&request.Owner, "owner", "", "only jobs of this owner; administrators see all jobs")
@@ -182,6 +186,7 @@ func (a *app) deleteCommand() *cobra.Command {
 			}
 			return a.onServer(server, func(c *client.Client) error { return a.deleteJobs(ctx, c, args, asJSON) })
 		})
+	cmd.ValidArgsFunction = a.jobIDs()
 	addServerFlag(set, &server)
 	addJSONFlag(set, &asJSON)
 	return cmd
@@ -215,7 +220,7 @@ func (a *app) deleteJobs(ctx context.Context, c *client.Client, given []string, 
 func (a *app) watchCommand() *cobra.Command {
 	var after uint32
 	const short = "Print the events of a job until it ends; the exit code tells how"
-	cmd := a.remoteIDCommand("watch JOB", short, "job", jobID,
+	cmd := a.remoteIDCommand("watch JOB", short, "job", jobID, a.jobIDs(),
 		func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
 			return a.watch(ctx, c, jobID, after, asJSON)
 		})
@@ -279,7 +284,7 @@ type submitFlags struct {
 func (a *app) submitCommand() (cmd *cobra.Command) {
 	f := &submitFlags{}
 	cmd, f.job = a.jobCommand("submit", "Submit a job to a coordinator and print its id", &f.server,
-		func(ctx context.Context) error { return a.submit(ctx, f) })
+		a.traced("submit", func(ctx context.Context) error { return a.submit(ctx, f) }))
 	set := cmd.Flags()
 	addRequestIDFlag(set, &f.requestID)
 	set.BoolVar(&f.wait, "wait", false, "wait until the job ends; the exit code tells how")

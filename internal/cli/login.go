@@ -152,6 +152,7 @@ func (a *app) contextsCommand() *cobra.Command {
 			known.Current = args[1]
 			return known.save()
 		})
+	cmd.ValidArgsFunction = fixed("use")
 	return cmd
 }
 

@@ -40,13 +40,13 @@ func (a *app) predictCommand() *cobra.Command {
 	cmd, set := flagsCommand("predict (--model DIR | --job ID) --data FILE",
 		"Assign new points to the clusters of a run",
 		func(ctx context.Context) error { return a.predict(ctx, f) })
+	cmd.SuggestFor = []string{"assign", "label"}
 	set.StringVar(&f.model, "model", "", "a `DIR` that cleave run --out wrote")
 	set.StringVar(&f.trainedOn, "trained-on", "", "the points of the run in this `FILE`, for a --model that needs them")
 	set.StringVar(&f.weights, "weights", "", "their weights in this `FILE` (index,weight), if the run had any")
 	set.StringVar(&f.job, "job", "", "`ID` of a job on a coordinator")
 	addServerFlag(set, &f.server)
-	f.data = jobflags.AddNewPointsFlags(set)
-	f.data.Stdin = a.stdin
+	f.data = jobflags.AddNewPointsFlags(set, a.stdin)
 	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label; class, distance, margin and "+
 		"confidence where the model has them) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")

@@ -14,7 +14,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/resultpage"
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
@@ -44,8 +43,8 @@ func (a *app) resultCommand() (*cobra.Command, *jobflags.DataFlags) {
 			return a.result(ctx, c, jobID, f)
 		})
 	})
-	f.data = jobflags.AddDataFlags(set)
-	f.data.Stdin = a.stdin
+	cmd.ValidArgsFunction = firstOnly(a.jobIDs())
+	f.data = jobflags.AddDataFlags(set, a.stdin)
 	addServerFlag(set, &f.server)
 	f.truth.add(set)
 	f.output.add(set, "print nothing when --out is given")
@@ -255,8 +254,8 @@ func (a *app) reportCommand() *cobra.Command {
 			return a.reportFolder(ctx, folder, f)
 		}, func(c *client.Client, jobID string) error { return a.reportJob(ctx, c, jobID, f) })
 	})
-	f.data = jobflags.AddDataFlags(set)
-	f.data.Stdin = a.stdin
+	cmd.ValidArgsFunction = firstOnly(orFiles(a.jobIDs()))
+	f.data = jobflags.AddDataFlags(set, a.stdin)
 	addServerFlag(set, &f.server)
 	set.StringVar(&f.constraints, "constraints", "", "the constraints of the run in this `FILE`, for a folder")
 	f.truth.add(set)

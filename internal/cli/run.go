@@ -52,7 +52,8 @@ func addWorkersFlag(set *pflag.FlagSet) *shell.Value {
 func (a *app) runCommand() (cmd *cobra.Command, f *runFlags) {
 	f = &runFlags{}
 	cmd, f.job = a.jobCommand("run", "Cluster a data set, here or on a coordinator, and write the result", &f.server,
-		func(ctx context.Context) error { return a.run(ctx, f) })
+		a.traced("run", func(ctx context.Context) error { return a.run(ctx, f) }))
+	cmd.SuggestFor = []string{"cluster", "fit", "train", "start"}
 	f.workers = addWorkersFlag(cmd.Flags())
 	addRequestIDFlag(cmd.Flags(), &f.requestID)
 	f.onTerm = shell.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm).

@@ -39,10 +39,11 @@ type jobRows struct {
 // points, which are the same to the last bit.
 func (a *app) submissionOf(ctx context.Context, c *client.Client, j *jobflags.Job,
 	w client.Watcher) (*submission, error) {
-	s := &submission{job: j, spec: j.Spec, data: j.Data, rows: func(context.Context, *client.Outcome) (*jobRows, error) {
+	rows := func(context.Context, *client.Outcome) (*jobRows, error) {
 		draw := func(context.Context, *report.Scene) error { return nil } // the job has the data
 		return &jobRows{j, draw, joinTable(j.SourceTable())}, nil
-	}}
+	}
+	s := &submission{job: j, spec: j.Spec, data: j.Data, rows: rows}
 	switch {
 	case j.Stream != nil:
 		return a.stream(ctx, c, j, w)
@@ -83,8 +84,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, w c
 	if err != nil {
 		return nil, err
 	}
-	spec := completed.RemoteSpec(stored.GetTableId())
-	return &submission{job: completed, spec: spec, rows: func(ctx context.Context, o *client.Outcome) (*jobRows, error) {
+	rows := func(ctx context.Context, o *client.Outcome) (*jobRows, error) {
 		t := &storedTable{c, stored.GetTableId(), rowsOf(o), wire.Recipe(o.Result.GetRecipe())}
 		job, err := t.named(ctx, sent, completed)
 		if err != nil {
@@ -94,7 +94,8 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, w c
 		return &jobRows{job, t.draw, func(yield func(*table.Table) error) error {
 			return c.EachTableRows(ctx, t.id, yield)
 		}}, nil
-	}}, nil
+	}
+	return &submission{job: completed, spec: completed.RemoteSpec(stored.GetTableId()), rows: rows}, nil
 }
 
 // importTable has workers read the objects of a table.

@@ -98,12 +98,11 @@ func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 		t.Helper()
 		*taken = forgetful{}
 		set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-		f := jobflags.Add(set)
+		f := jobflags.Add(set, &lines{rows: rows})
 		if err := set.Parse(strings.Fields("--data - --k 3 --label-column group --format csv")); err != nil {
 			t.Fatal(err)
 		}
 		f.MayStream = true
-		f.Stdin = &lines{rows: rows}
 		j, err := f.Prepare(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -67,6 +67,7 @@ func (a *app) upCommand() *cobra.Command {
 	cmd, set := argsCommand("up COORDINATOR WORKER...",
 		"Start a coordinator and workers on machines that ssh reaches, and log in",
 		func(ctx context.Context, args []string) error { return a.up(ctx, f, args) })
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	set.StringVar(&f.dir, "certs", "certs", "`DIR` of the cluster's certificates; they are created if there are none")
 	set.StringVar(&f.packages, "packages", "",
 		"`DIR` with the Debian packages to install (default: they are installed already)")

@@ -53,7 +53,7 @@ func TestFlagsThatNoAlgorithmTakes(t *testing.T) {
 func prepareFlags(t *testing.T, args string) (*Job, error) {
 	t.Helper()
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	f := Add(set)
+	f := Add(set, nil)
 	if err := set.Parse(strings.Fields(args)); err != nil {
 		t.Fatal(err)
 	}

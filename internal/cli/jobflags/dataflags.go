@@ -21,9 +21,9 @@ import (
 type DataFlags struct {
 	set *pflag.FlagSet // all flags of the command, to know which were given
 
-	graph, kernelMatrix string // paths; at most one of them and of inputFlags.files is set
-	inputFlags
-	tableFlags
+	graph, kernelMatrix string // paths; at most one of them and of input.files is set
+	input               inputFlags
+	table               tableFlags
 
 	vertices      *shell.Value // the number of vertices of the graph; 0 if the edges tell
 	vertexList    string       // a path
@@ -33,22 +33,22 @@ type DataFlags struct {
 	MayStream bool
 }
 
-// newDataFlags returns flags that are not declared yet.
-func newDataFlags(set *pflag.FlagSet) DataFlags {
-	return DataFlags{set: set, vertices: shell.NewWhole(0, 0, dataset.MaxRows)}
+// newDataFlags returns flags that are not declared yet. stdin is read for the path "-".
+func newDataFlags(set *pflag.FlagSet, stdin io.Reader) DataFlags {
+	return DataFlags{set: set, input: inputFlags{stdin: stdin}, vertices: shell.NewWhole(0, 0, dataset.MaxRows)}
 }
 
-// AddDataFlags declares the flags for the data of a job that has ended, to draw them.
-func AddDataFlags(set *pflag.FlagSet) *DataFlags {
-	f := newDataFlags(set)
-	f.inputFlags.add(set, "the points of the job in this `FILE`, to draw clusters.svg")
+// AddDataFlags declares the flags for the data of a job that has ended, to draw them. stdin is read for the path "-".
+func AddDataFlags(set *pflag.FlagSet, stdin io.Reader) *DataFlags {
+	f := newDataFlags(set, stdin)
+	f.input.add(set, "the points of the job in this `FILE`, to draw clusters.svg")
 	set.StringVar(&f.graph, "graph", "", "the graph of the job in this `FILE`, to draw clusters.svg")
 	MarkStdin(set, "graph")
 	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "",
 		"the kernel matrix of the job in this `FILE`, to draw clusters.svg")
 	MarkStdin(set, "kernel-matrix")
-	f.tableFlags.add(set)
+	f.table.add(set)
 	return &f
 }
 
@@ -102,7 +102,7 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 		return dataset.KindGraph
 	case flag == "kernel-matrix":
 		return dataset.KindKernel
-	case f.holds(format.InputSparse):
+	case f.input.holds(format.InputSparse):
 		return dataset.KindSparsePoints
 	}
 	return dataset.KindPoints
@@ -137,7 +137,7 @@ func (f *DataFlags) Load(ctx context.Context, how Reading) (*Loaded, error) {
 	case flag == "graph":
 		return f.loadGraph()
 	case flag == "kernel-matrix":
-		kernel, err := f.inputOf(f.kernelMatrix).LoadKernel()
+		kernel, err := f.input.of(f.kernelMatrix).LoadKernel()
 		return &Loaded{Data: kernel}, err
 	}
 	return &Loaded{}, nil
@@ -145,7 +145,7 @@ func (f *DataFlags) Load(ctx context.Context, how Reading) (*Loaded, error) {
 
 // DataIn returns flags that name one file of points.
 func DataIn(path string) *DataFlags {
-	f := AddDataFlags(&pflag.FlagSet{})
+	f := AddDataFlags(&pflag.FlagSet{}, nil)
 	f.ReadFrom(path)
 	return f
 }
@@ -153,19 +153,19 @@ func DataIn(path string) *DataFlags {
 // ReadFrom replaces the files of points by one that is read in the same way. If it has another suffix, its format is
 // detected.
 func (f *DataFlags) ReadFrom(path string) {
-	if suffix := filepath.Ext(path); suffix != "" && suffix != filepath.Ext(f.inputFlags.name()) {
-		f.format, f.array = "", ""
+	if suffix := filepath.Ext(path); suffix != "" && suffix != filepath.Ext(f.input.path()) {
+		f.input.format, f.input.array = "", ""
 	}
-	f.files = []string{path}
-	f.kind = nil
+	f.input.files = []string{path}
+	f.input.kind = nil
 }
 
 // Path returns the first file of points, for messages, or "" if there is none.
-func (f *DataFlags) Path() string { return f.name() }
+func (f *DataFlags) Path() string { return f.input.path() }
 
 // Name returns the name of the data file without its folder, or "" if there is none.
 func (f *DataFlags) Name() string {
-	return baseName(cmp.Or(f.name(), f.graph, f.kernelMatrix))
+	return baseName(cmp.Or(f.input.path(), f.graph, f.kernelMatrix))
 }
 
 // inputFlags name the files of points: files, a folder of them, or standard input.
@@ -173,8 +173,7 @@ type inputFlags struct {
 	files         []string // paths, folders, "-", or URIs of objects
 	format, array string   // "" to detect the format, and for the only array of an .npz file
 
-	// Stdin is read for the path "-".
-	Stdin io.Reader
+	stdin io.Reader         // read for the path "-"
 	kind  *format.InputKind // set by holds
 }
 
@@ -188,8 +187,8 @@ func (f *inputFlags) add(set *pflag.FlagSet, usage string) {
 		"`NAME` of the array in an .npz file (default: the only one with two dimensions)")
 }
 
-// name returns the name of the first file, for messages, or "" if there is none.
-func (f *inputFlags) name() string {
+// path returns the first file, for messages, or "" if there is none.
+func (f *inputFlags) path() string {
 	switch {
 	case len(f.files) == 0:
 		return ""
@@ -199,8 +198,8 @@ func (f *inputFlags) name() string {
 	return f.files[0]
 }
 
-// check refuses flags that do not apply to the data.
-func (f *inputFlags) check(source string) error {
+// checkFormat refuses flags that do not apply to the data that a source flag names.
+func (f *inputFlags) checkFormat(source string) error {
 	switch {
 	case f.format != "" && source == "":
 		return shell.Usage("--format requires --data, --graph or --kernel-matrix")
@@ -226,7 +225,7 @@ func (f *inputFlags) holds(kind format.InputKind) bool {
 		return kind == format.InputTable
 	}
 	if f.kind == nil {
-		found, err := format.KindOf(f.files, f.input())
+		found, err := format.KindOf(f.files, f.first())
 		switch {
 		case err != nil && format.IsTable(f.files[0]):
 			found = format.InputTable
@@ -240,28 +239,28 @@ func (f *inputFlags) holds(kind format.InputKind) bool {
 	return *f.kind == kind
 }
 
-func (f *inputFlags) input() format.Input { return f.inputOf(f.files[0]) }
+func (f *inputFlags) first() format.Input { return f.of(f.files[0]) }
 
-// inputOf returns the input at a path in the format that was given.
-func (f *inputFlags) inputOf(path string) format.Input {
-	return format.Input{Path: path, Format: f.format, Array: f.array, Stdin: f.Stdin}
+// of returns the input at a path in the format that was given.
+func (f *inputFlags) of(path string) format.Input {
+	return format.Input{Path: path, Format: f.format, Array: f.array, Stdin: f.stdin}
 }
 
 // parts returns the files of points that are not in a table.
 func (f *inputFlags) parts() (format.PointParts, error) {
-	if _, err := format.KindOf(f.files, f.input()); err != nil {
+	if _, err := format.KindOf(f.files, f.first()); err != nil {
 		return nil, err
 	}
-	return format.PointPartsOf(f.files, f.input())
+	return format.PointPartsOf(f.files, f.first())
 }
 
-// readingFlags tell how the text of a table is split into cells.
-type readingFlags struct {
+// textFlags tell how the text of a table is split into cells.
+type textFlags struct {
 	delimiter string
 	header    *shell.Value
 }
 
-func (f *readingFlags) add(set *pflag.FlagSet) {
+func (f *textFlags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.delimiter, "delimiter", "",
 		"separator of the cells of a table: comma, semicolon, tab, space, pipe or a `CHARACTER` (default: detected)")
 	f.header = shell.NewChoice("auto", "auto", "yes", "no").Declare(set, "header",
@@ -269,7 +268,7 @@ func (f *readingFlags) add(set *pflag.FlagSet) {
 }
 
 // apply sets the options of a table reader.
-func (f *readingFlags) apply(o *format.TableOptions) error {
+func (f *textFlags) apply(o *format.TableOptions) error {
 	o.Header = f.header.Text
 	names := map[string]string{"comma": ",", "semicolon": ";", "tab": "\t", `\t`: "\t", "space": " ", "pipe": "|"}
 	switch d := cmp.Or(names[f.delimiter], f.delimiter); {
@@ -285,7 +284,7 @@ func (f *readingFlags) apply(o *format.TableOptions) error {
 
 // tableFlags tell how a table is read and how its rows become points.
 type tableFlags struct {
-	readingFlags
+	text           textFlags
 	columns        recipe.Options // without Missing and Dates
 	missing, dates *shell.Value
 }
@@ -296,7 +295,7 @@ const datesIgnored, datesAsNumbers = "ignore", "numbers"
 // add declares the flags. All but --missing are refused for data that is not a table.
 func (f *tableFlags) add(set *pflag.FlagSet) {
 	only := pflag.NewFlagSet("tables", pflag.ContinueOnError)
-	f.readingFlags.add(only)
+	f.text.add(only)
 	only.StringVar(&f.columns.ID, "id-column", "",
 		"the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
 	only.StringVar(&f.columns.Label, "label-column", "", "the `COLUMN` with known classes, empty if unknown")
@@ -323,14 +322,14 @@ func (f *tableFlags) add(set *pflag.FlagSet) {
 			"all-zero rows if rows are compared by direction)")
 }
 
-// reading returns the options of the table reader.
-func (f *tableFlags) reading() (format.TableOptions, error) {
+// readerOptions returns the options of the table reader.
+func (f *tableFlags) readerOptions() (format.TableOptions, error) {
 	c := f.columns
 	o := format.TableOptions{Texts: slices.Concat([]string{c.ID, c.Label}, c.Categorical, c.Ignore), Ignore: c.Ignore}
 	if len(c.Only) > 0 {
 		o.Only = slices.Concat([]string{c.ID, c.Label}, c.Only, c.Categorical, c.Keep)
 	}
-	return o, f.apply(&o)
+	return o, f.text.apply(&o)
 }
 
 // recipeOptions returns what the flags say about the columns of a table.
@@ -342,11 +341,11 @@ func (f *tableFlags) recipeOptions() recipe.Options {
 }
 
 // IsTable reports whether the data is a table.
-func (f *DataFlags) IsTable() bool { return f.holds(format.InputTable) }
+func (f *DataFlags) IsTable() bool { return f.input.holds(format.InputTable) }
 
 // checkTable refuses flags about tables if the data is not one.
 func (f *DataFlags) checkTable(source string) error {
-	if err := f.inputFlags.check(source); err != nil {
+	if err := f.input.checkFormat(source); err != nil {
 		return err
 	}
 	if f.IsTable() {
@@ -358,15 +357,16 @@ func (f *DataFlags) checkTable(source string) error {
 	switch {
 	case f.Given("missing") && source != "data":
 		return shell.Usage("--missing requires --data: it is about rows of a file of points")
-	case f.missing.Text == string(recipe.Mean) || f.missing.Text == string(recipe.Median):
-		return shell.Usage("--missing %s requires a table as --data; in this format use --missing drop", f.missing.Text)
+	case f.table.missing.Text == string(recipe.Mean) || f.table.missing.Text == string(recipe.Median):
+		return shell.Usage("--missing %s requires a table as --data; in this format use --missing drop",
+			f.table.missing.Text)
 	}
 	return nil
 }
 
 // small returns the input of an option that names a table about the data.
 func (f *Flags) small(option string) format.Input {
-	return format.Input{Path: f.path(option), Stdin: f.Stdin}
+	return format.Input{Path: f.path(option), Stdin: f.input.stdin}
 }
 
 // baseName returns the name of a file without its folder.

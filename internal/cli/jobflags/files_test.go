@@ -19,7 +19,7 @@ func TestAFolderStandsForItsParts(t *testing.T) {
 		}
 	}
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	flags := Add(set)
+	flags := Add(set, nil)
 	if err := set.Parse([]string{"--data", "."}); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestTheSizeOfAFolderIsThatOfItsParts(t *testing.T) {
 	}
 	for from, want := range map[int]bool{2 * len(content): true, 2*len(content) + 1: false} {
 		set := pflag.NewFlagSet("submit", pflag.ContinueOnError)
-		flags := Add(set)
+		flags := Add(set, nil)
 		flags.MayStream = true
 		if err := set.Parse([]string{"--data", folder, "--stream-from", strconv.Itoa(from)}); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -48,13 +49,13 @@ type Flags struct {
 }
 
 // Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that the service's
-// default applies.
-func Add(set *pflag.FlagSet) *Flags {
-	f := &Flags{DataFlags: newDataFlags(set), options: map[string]*OptionFlag{}}
-	f.inputFlags.add(set, "the rows to cluster: a `FILE` with a table ("+suffixes(format.TableSuffixes())+
+// default applies. stdin is read for the path "-".
+func Add(set *pflag.FlagSet, stdin io.Reader) *Flags {
+	f := &Flags{DataFlags: newDataFlags(set, stdin), options: map[string]*OptionFlag{}}
+	f.input.add(set, "the rows to cluster: a `FILE` with a table ("+suffixes(format.TableSuffixes())+
 		"), an array (.npy, .npz, .mtx) or sparse rows ("+suffixes(format.SparseSuffixes())+
 		"), also .gz or .zst; or a folder, objects in a store (s3://...), or - for standard input; repeatable")
-	f.tableFlags.add(set)
+	f.table.add(set)
 	f.labelAs = shell.NewChoice("auto", wire.LabelUses()...).Declare(set, "label-as",
 		"how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: "+
 			"the truth if all rows have a class, else seeds)")
@@ -71,7 +72,7 @@ func Add(set *pflag.FlagSet) *Flags {
 		if o.NoFlag {
 			continue
 		}
-		flag := &OptionFlag{Value: shell.Value{Option: o}}
+		flag := &OptionFlag{Value: shell.Value{Option: o}, ranged: o.Name == "k"}
 		f.options[o.Name] = flag
 		declared := set.VarPF(flag, o.Name, "", flag.usage())
 		if o.Type == catalog.Switch {
@@ -325,8 +326,9 @@ func firstK(spec *cleavev1.JobSpec) uint32 {
 // OptionFlag is a pflag.Value for an option of the catalog. Its text is "" if the flag is not given.
 type OptionFlag struct {
 	shell.Value
-	path string // the file of a start, such as labels:FILE
-	last string // the last number of a range of k
+	path   string // the file of a start, such as labels:FILE
+	ranged bool   // also takes a range
+	last   string // the last number of a range
 }
 
 // fromFile lists the starts that name a file.
@@ -342,7 +344,7 @@ func (f *OptionFlag) String() string {
 
 // Type implements pflag.Value.
 func (f *OptionFlag) Type() string {
-	if f.Option.Name == "k" {
+	if f.ranged {
 		return "N|FIRST..LAST"
 	}
 	return f.Value.Type()
@@ -361,7 +363,7 @@ func (f *OptionFlag) Set(given string) error {
 		option.Min = min(option.Min, option.Spectral.Min)
 	}
 	last := ""
-	if option.Name == "k" {
+	if f.ranged {
 		value, last = cutRange(value)
 	}
 	parsed, err := option.Parse(value)

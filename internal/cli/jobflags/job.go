@@ -73,7 +73,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context,
 	if err := f.checkTable(source); err != nil { // it may read the beginning of standard input
 		return nil, err
 	}
-	j.stdin = f.Stdin
+	j.stdin = f.input.stdin
 	kind := f.kindOf(source)
 	if source == "" {
 		described, err := describe(ctx, spec.GetDatasetId())

@@ -82,7 +82,7 @@ func (f *Flags) useLabels(j *Job) error {
 func (f *Flags) useColumn(j *Job) error {
 	labels := j.Table.classes
 	if labels.labeled == 0 {
-		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.name(), labels.column)
+		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.input.path(), labels.column)
 	}
 	use := wire.LabelUse(f.labelAs.Text)
 	if use == wire.LabelsAuto {
@@ -108,7 +108,7 @@ func (f *Flags) useColumn(j *Job) error {
 		return nil
 	}
 	if err := j.checkClasses(); err != nil {
-		return within(f.name(), err)
+		return within(f.input.path(), err)
 	}
 	seeds := seedsOf(labels, classes)
 	if use == wire.LabelsConstraints {

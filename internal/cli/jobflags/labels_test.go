@@ -56,7 +56,7 @@ func TestConstraintsOfLargeClasses(t *testing.T) {
 	clitest.Folder(t, map[string]string{"p.csv": "x,y\n0,0\n0,1\n5,5\n5,6\n",
 		"truth.csv": "index,label\n0,0\n1,0\n2,4294967296\n3,4294967296\n"})
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	f := Add(set)
+	f := Add(set, nil)
 	set.String("truth", "", "")
 	if err := set.Parse(strings.Fields("--data p.csv --k 2 --sample-constraints 6 --truth truth.csv")); err != nil {
 		t.Fatal(err)
@@ -95,8 +95,7 @@ func TestUsageErrorsReadNothing(t *testing.T) {
 		"--data p.csv -f - --k 2":         "--file is not read from standard input",
 	} {
 		set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-		f := Add(set)
-		f.Stdin = unreadable{t}
+		f := Add(set, unreadable{t})
 		err := set.Parse(strings.Fields(args))
 		if err == nil {
 			_, err = f.Prepare(t.Context(), nil)

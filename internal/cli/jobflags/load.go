@@ -3,6 +3,7 @@ package jobflags
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 
@@ -50,19 +51,19 @@ func (f *DataFlags) LoadPoints(ctx context.Context, how Reading) (*Loaded, error
 	if how.Recipe != nil && f.IsTable() {
 		return f.loadRows(ctx, how)
 	}
-	parts, err := f.parts()
+	parts, err := f.input.parts()
 	if err != nil {
 		return nil, err
 	}
 	l := &Loaded{}
 	incomplete := []int32(nil)
-	if f.holds(format.InputSparse) {
+	if f.input.holds(format.InputSparse) {
 		l.Data, incomplete, err = parts.LoadSparsePoints(how.Columns, how.Drop)
 	} else {
 		l.Data, l.Header, incomplete, err = parts.LoadPoints(how.Drop)
 	}
 	if err == nil && how.Drop {
-		l.Filter, l.Data, err = newRowFilter(f.name(), l.Data, incomplete, how.Directions)
+		l.Filter, l.Data, err = newRowFilter(f.input.path(), l.Data, incomplete, how.Directions)
 	}
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func (f *DataFlags) loadGraph() (*Loaded, error) {
 			return nil, err
 		}
 	}
-	g, err := f.inputOf(f.graph).LoadNamedGraph(o)
+	g, err := f.input.of(f.graph).LoadNamedGraph(o)
 	if err != nil {
 		return nil, err
 	}
@@ -110,28 +111,28 @@ func (f *DataFlags) loadGraph() (*Loaded, error) {
 
 // loadTable reads the table of a job, fits a recipe to it, and turns the rows that are not dropped into points.
 func (f *DataFlags) loadTable(ctx context.Context, how Reading) (*Loaded, error) {
-	o, err := f.reading()
+	o, err := f.table.readerOptions()
 	if err != nil {
 		return nil, err
 	}
-	t, from, err := f.readTable(o)
+	t, from, err := f.input.readTable(o)
 	if err != nil {
 		return nil, err
 	}
-	options := f.recipeOptions()
+	options := f.table.recipeOptions()
 	options.Decimals = from.Decimals()
 	made, fitted, err := recipe.Fit(ctx, t, options)
 	if err != nil {
-		return nil, within(f.name(), err)
+		return nil, within(f.input.path(), err)
 	}
 	p, filter, err := applyRecipe(ctx, made, t, how)
 	if err != nil {
-		return nil, within(f.name(), err)
+		return nil, within(f.input.path(), err)
 	}
 	about := &TableInfo{Source: t, Recipe: made, Notices: from.Notices(), Fitted: append(fitted, p.Notices...),
 		options: options}
 	if about.classes, err = classesOf(made.Label, p.Labels); err != nil {
-		return nil, within(f.name(), err)
+		return nil, within(f.input.path(), err)
 	}
 	if hint := edgeListHint(t); hint != "" {
 		about.Notices = append(about.Notices, hint)
@@ -160,7 +161,7 @@ func applyRecipe(ctx context.Context, r *recipe.Recipe, t *table.Table,
 
 // readTable reads all of the table. The reader that it returns is closed, but still has its notices.
 func (f *inputFlags) readTable(o format.TableOptions) (*table.Table, *format.TableReader, error) {
-	o.Format, o.Stdin = f.format, f.Stdin
+	o.Format, o.Stdin = f.format, f.stdin
 	reader, err := format.OpenTable(f.files, o)
 	if err != nil {
 		return nil, nil, err
@@ -245,19 +246,19 @@ func (f *DataFlags) loadRows(ctx context.Context, how Reading) (*Loaded, error) 
 	if how.AllColumns {
 		o.Only = nil
 	}
-	if err := f.apply(&o); err != nil {
+	if err := f.table.text.apply(&o); err != nil {
 		return nil, err
 	}
-	t, from, err := f.readTable(o)
+	t, from, err := f.input.readTable(o)
 	if err != nil {
 		return nil, err
 	}
 	if err := nameByOrder(t, r); err != nil {
-		return nil, within(f.name(), err)
+		return nil, within(f.input.path(), err)
 	}
 	p, filter, err := applyRecipe(ctx, r, t, how)
 	if err != nil {
-		return nil, within(f.name(), err)
+		return nil, within(f.input.path(), err)
 	}
 	return &Loaded{Data: p.Points, Rows: Rows{Header: p.Names, Filter: filter, IDs: table.NewIDs(p.IDs)},
 		Table: &TableInfo{Source: t, Recipe: r, Notices: append(from.Notices(), p.Notices...)}}, nil
@@ -286,24 +287,25 @@ func nameByOrder(t *table.Table, r *recipe.Recipe) error {
 	return nil
 }
 
-// AddNewPointsFlags declares the flags for the files of new points, which are assigned to the clusters of a job.
-func AddNewPointsFlags(set *pflag.FlagSet) *DataFlags {
-	f := &DataFlags{set: set}
-	f.inputFlags.add(set, "new points in this `FILE`, with the columns of the old ones; or a folder of parts, or - "+
+// AddNewPointsFlags declares the flags for the files of new points, which are assigned to the clusters of a job. stdin
+// is read for the path "-".
+func AddNewPointsFlags(set *pflag.FlagSet, stdin io.Reader) *DataFlags {
+	f := &DataFlags{set: set, input: inputFlags{stdin: stdin}}
+	f.input.add(set, "new points in this `FILE`, with the columns of the old ones; or a folder of parts, or - "+
 		"for standard input; may be repeated to read several files")
-	f.readingFlags.add(set)
+	f.table.text.add(set)
 	return f
 }
 
 // CheckNewPoints checks the flags of new points before anything is read.
 func (f *DataFlags) CheckNewPoints() error {
-	if len(f.files) == 0 {
+	if len(f.input.files) == 0 {
 		return shell.Usage("no points to assign; give --data FILE")
 	}
-	if err := f.check("data"); err != nil {
+	if err := f.input.checkFormat("data"); err != nil {
 		return err
 	}
-	return f.apply(&format.TableOptions{})
+	return f.table.text.apply(&format.TableOptions{})
 }
 
 // LoadNewPoints reads new points as LoadPoints does. It refuses flags about tables if they are not read as one.

@@ -230,7 +230,7 @@ func restore[T any](f *RowFilter, kept []T, dropped T) []T {
 }
 
 // DropsRows reports whether rows with missing values are dropped.
-func (f *Flags) DropsRows() bool { return f.missing.Text == "drop" }
+func (f *Flags) DropsRows() bool { return f.table.missing.Text == "drop" }
 
 func allZero(data dataset.Dataset, row int) bool {
 	switch data := data.(type) {

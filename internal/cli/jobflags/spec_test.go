@@ -161,7 +161,7 @@ func tableText(header string, rows ...string) string {
 func checkSpec(t *testing.T, args, text string) {
 	t.Helper()
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	f := Add(set)
+	f := Add(set, nil)
 	if err := set.Parse(strings.Fields(args)); err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (f *Flags) streams() bool {
 	if !f.MayStream || !f.IsTable() || f.needsAllRows() != "" {
 		return false
 	}
-	if slices.Contains(f.files, StandardInput) {
+	if slices.Contains(f.input.files, StandardInput) {
 		return true
 	}
 	size := int64(0)
@@ -88,14 +88,14 @@ type SentTable struct {
 
 // importsObjects reports whether workers read the data from an object store.
 func (f *Flags) importsObjects() bool {
-	return slices.ContainsFunc(f.files, objects.IsURI)
+	return slices.ContainsFunc(f.input.files, objects.IsURI)
 }
 
 // checkImport refuses flags that need rows of objects here.
 func (f *Flags) checkImport() error {
-	if at := slices.IndexFunc(f.files, func(file string) bool { return !objects.IsURI(file) }); at >= 0 {
+	if at := slices.IndexFunc(f.input.files, func(file string) bool { return !objects.IsURI(file) }); at >= 0 {
 		return shell.Usage("--data names objects in a store and the file %s; a table consists of one or the other",
-			f.files[at])
+			f.input.files[at])
 	}
 	if flags := f.needsAllRows(); flags != "" {
 		return shell.Usage("%s needs all rows on this machine, but workers read the objects that --data names; copy "+
@@ -121,18 +121,18 @@ func (s *Stream) Imported(
 
 // openLater prepares a job whose table is read when it is sent.
 func (f *Flags) openLater(j *Job) error {
-	o, err := f.reading()
+	o, err := f.table.readerOptions()
 	if err != nil {
 		return err
 	}
-	o.Format = f.format
+	o.Format = f.input.format
 	s := &Stream{job: j, flags: f, files: map[string]string{}}
-	if slices.Contains(f.files, StandardInput) {
-		s.spool = format.NewSpool(f.Stdin) // it may have to be sent twice
+	if slices.Contains(f.input.files, StandardInput) {
+		s.spool = format.NewSpool(f.input.stdin) // it may have to be sent twice
 		o.Stdin = s.spool
 	}
 	if s.options = o; f.importsObjects() {
-		s.from = &cleavev1.ImportTableRequest{Uris: f.files, Reading: reading.Proto(o), DisplayName: j.Name}
+		s.from = &cleavev1.ImportTableRequest{Uris: f.input.files, Reading: reading.Proto(o), DisplayName: j.Name}
 	}
 	for _, name := range []string{"constraints", "seeds", "weights"} {
 		if f.Given(name) {
@@ -142,7 +142,7 @@ func (f *Flags) openLater(j *Job) error {
 	if start := f.options["init"]; start.Text == "labels" {
 		s.files["labels"] = start.path
 	}
-	j.Table = &TableInfo{options: f.recipeOptions()}
+	j.Table = &TableInfo{options: f.table.recipeOptions()}
 	j.Stream = s
 	return f.loadFiles(j)
 }
@@ -151,7 +151,7 @@ func (f *Flags) openLater(j *Job) error {
 // again if a later row shows that the beginning was misread. Notices are for the user, even if Read fails.
 func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (sent *SentTable, notices []string,
 	err error) {
-	reader, err := format.OpenTable(s.flags.files, s.options)
+	reader, err := format.OpenTable(s.flags.input.files, s.options)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -184,7 +184,7 @@ func (s *Stream) Close() {
 // there is none. The coordinator reports a wrong name.
 func (s *Stream) begin(columns []table.Column) (*SentTable, int) {
 	sent := &SentTable{stream: s, columns: &table.Table{Columns: columns}}
-	label := s.flags.columns.Label
+	label := s.flags.table.columns.Label
 	at, err := recipe.Find(sent.columns, label)
 	if label == "" || err != nil {
 		return sent, -1

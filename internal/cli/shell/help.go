@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,12 @@ type Group struct {
 	Names []string
 }
 
+// ExitMeaning says what an exit code means.
+type ExitMeaning struct {
+	Code  int
+	Means string
+}
+
 // NewGroup returns a group of names that are separated by spaces.
 func NewGroup(title, names string) Group { return Group{title, strings.Fields(names)} }
 
@@ -31,8 +38,8 @@ type Help struct {
 	Examples        map[string]string // by the path of a command without the program: "generate picture"
 	// flags that --help lists for commands with more than manyFlags; --help-all lists all
 	Essential []string
-	ExitCodes [][2]string // codes and their meanings, for the help of the program and for --help-all
-	Width     func() int  // width of the screen, 0 if unknown; nil means unknown
+	ExitCodes []ExitMeaning // for the help of the program and for --help-all
+	Width     func() int    // width of the screen, 0 if unknown; nil means unknown
 }
 
 // ServerHelp returns the help of a server program without commands: its own groups of flags, and those that all
@@ -120,7 +127,7 @@ func (h *Help) print(command *cobra.Command, w io.Writer, all bool) {
 	if (all || !command.HasParent()) && len(h.ExitCodes) > 0 {
 		p.gap("Exit codes")
 		for _, code := range h.ExitCodes {
-			p.entry(code[0], code[1], 12)
+			p.entry(strconv.Itoa(code.Code), code.Means, 12)
 		}
 	}
 	if command.HasAvailableSubCommands() {

@@ -1,6 +1,6 @@
-// Package shell holds the code shared by the three programs: exit codes, error messages, help, logs, and flags for
-// numbers, words, sizes and times. It imports neither the coordinator nor the worker, so that each program links only
-// what it needs.
+// Package shell holds what the three programs share: how they run and end, error messages, help, logs, and flags for
+// numbers, words, sizes and times. It imports neither the coordinator nor the worker, so that neither is linked into the
+// other's program.
 package shell
 
 import (
@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -166,13 +165,14 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// sentences returns the messages of errors that were joined, or the message of one error.
+// sentences returns the messages of errors that were joined, or the message of one error. Others that wrap several
+// errors have a message of their own.
 func sentences(err error) (all []string) {
-	// others that wrap several errors have a message of their own
-	if reflect.TypeOf(err) != reflect.TypeOf(errors.Join(err)) {
+	several, is := err.(interface{ Unwrap() []error })
+	if !is || len(several.Unwrap()) == 0 || err.Error() != errors.Join(several.Unwrap()...).Error() {
 		return []string{sentence(err)}
 	}
-	for _, err := range err.(interface{ Unwrap() []error }).Unwrap() {
+	for _, err := range several.Unwrap() {
 		all = append(all, sentences(err)...)
 	}
 	return all
