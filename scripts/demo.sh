@@ -43,7 +43,8 @@ listening() { server=$(sed -n 's/^listening on //p' "$out/logs/coordinator.addre
 workers_are() { [ "$("$bin/cleave" workers --server "$server" | grep -c READY)" -eq "$1" ]; }
 
 heading "Starting a coordinator and three workers"
-"$bin/coordinator" --listen 127.0.0.1:0 --store memory --data-dir "$out/state" >"$out/logs/coordinator.address" 2>"$out/logs/coordinator.log" &
+"$bin/coordinator" --listen 127.0.0.1:0 --store memory --data-dir "$out/state" \
+	>"$out/logs/coordinator.address" 2>"$out/logs/coordinator.log" &
 process[coordinator]=$!
 await "the coordinator's start" listening
 for name in ada grace kurt; do start_worker "$name"; done
@@ -54,10 +55,12 @@ heading "Two moons that touch, and nothing known about them"
 "$bin/cleave" generate two-moons --n 400 --noise 0.16 --constraints 150 --seed 1 --out "$out/moons"
 moons=(--server "$server" --data "$out/moons/data.csv" --k 2 --truth "$out/moons/truth.csv" --seed 1 --quiet)
 "$bin/cleave" run "${moons[@]}" --name "Two moons without constraints" --out "$out/moons-alone"
-echo "adjusted Rand index $(field "$out/moons-alone/result.json" ari): distances alone do not tell where one moon ends (1 would be right)"
+echo "adjusted Rand index $(field "$out/moons-alone/result.json" ari) (1 would be right):" \
+	"distances alone do not tell where one moon ends"
 
 heading "The same with 150 pairs of points that are known to belong together or apart"
-"$bin/cleave" run "${moons[@]}" --name "Two moons with 150 constraints" --constraints "$out/moons/constraints.csv" --out "$out/moons-constrained"
+"$bin/cleave" run "${moons[@]}" --name "Two moons with 150 constraints" \
+	--constraints "$out/moons/constraints.csv" --out "$out/moons-constrained"
 "$bin/cleave" explain "$out/moons-constrained"
 
 heading "$points points in 16 dimensions, undisturbed"
@@ -81,7 +84,8 @@ while read -r line; do
 		echo "    iteration that was under way is repeated for them. Nothing else starts over."
 	fi
 done < <("$bin/cleave" watch --server "$server" "$job" 2>&1)
-"$bin/cleave" result --server "$server" "$job" --data "$out/large/data.csv" --truth "$out/large/truth.csv" --out "$out/disturbed"
+"$bin/cleave" result --server "$server" "$job" --data "$out/large/data.csv" --truth "$out/large/truth.csv" \
+	--out "$out/disturbed"
 
 heading "What it shows"
 printf 'ARI   two moons, nothing known      %.2f\n' "$(field "$out/moons-alone/result.json" ari)"
@@ -89,7 +93,8 @@ printf 'ARI   two moons, 150 constraints    %.2f\n' "$(field "$out/moons-constra
 printf 'NMI   %-6s points, worker killed  %.2f\n' "$points" "$(field "$out/disturbed/result.json" nmi)"
 if [ -n "$killed" ] && cmp -s "$out/undisturbed/labels.csv" "$out/disturbed/labels.csv" &&
 	[ "$(field "$out/undisturbed/result.json" objective)" = "$(field "$out/disturbed/result.json" objective)" ]; then
-	echo "With and without the kill: identical labels.csv, identical objective $(field "$out/disturbed/result.json" objective)"
+	echo "With and without the kill: identical labels.csv," \
+		"identical objective $(field "$out/disturbed/result.json" objective)"
 else
 	echo "demo: the disturbed run differs from the undisturbed one" >&2
 	exit 1

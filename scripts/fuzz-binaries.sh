@@ -3,8 +3,8 @@
 #
 #   scripts/fuzz-binaries.sh OUT [FUZZTIME]
 #
-# OUT gets one binary for each package with fuzz targets, instrumented for coverage, the packages' testdata, and run.sh, which
-# runs all targets one after the other, or those whose names match its argument. Copy OUT to the other machine.
+# OUT gets one binary for each package with fuzz targets, instrumented for coverage, the packages' testdata, and run.sh,
+# which runs all targets one after the other, or those whose names match its argument. Copy OUT to the other machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: scripts/fuzz-binaries.sh OUT [FUZZTIME]}
@@ -14,7 +14,8 @@ out=$(cd "$out" && pwd)
 
 {
 	echo '#!/usr/bin/env bash'
-	echo '# Runs fuzz targets; an argument is a regular expression of their names. Ends with the number of those that failed.'
+	echo '# Runs fuzz targets; an argument is a regular expression of their names.'
+	echo '# Ends with the number of those that failed.'
 	echo 'here=$(cd "$(dirname "$0")" && pwd); failed=0'
 } >"$out/run.sh"
 
@@ -28,7 +29,12 @@ scripts/fuzz-targets.sh | while read -r package target; do
 	fi
 	command="./fuzz.test -test.run '^\$' -test.fuzz '^$target\$' -test.fuzztime $fuzztime -test.fuzzcachedir cache"
 	echo "(cd $name && $command)"
-	echo "if [[ $name/$target =~ \${1:-.} ]]; then echo '== $name $target'; (cd \"\$here/$name\" && $command) || failed=\$((failed + 1)); fi" >>"$out/run.sh"
+	cat >>"$out/run.sh" <<-EOF
+	if [[ $name/$target =~ \${1:-.} ]]; then
+		echo '== $name $target'
+		(cd "\$here/$name" && $command) || failed=\$((failed + 1))
+	fi
+	EOF
 done
 echo 'exit $failed' >>"$out/run.sh"
 chmod +x "$out/run.sh"

@@ -6,8 +6,8 @@
 #   image.sh missing   prints the Debian packages that are missing, and builds nothing
 #
 # The same commit gives the same digests on every machine and in every folder. Variables: VERSION, COMMIT and EPOCH (by
-# default those of git), PROGRAMS, ARCHITECTURES, REBUILD=1 to use nothing that was compiled before, and PUSH=REGISTRY/PATH,
-# where the images are pushed to.
+# default those of git), PROGRAMS, ARCHITECTURES, REBUILD=1 to use nothing that was compiled before, and
+# PUSH=REGISTRY/PATH, where the images are pushed to.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,7 +47,8 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# What would differ from one machine to the next is turned off: folders, build IDs, the state of the repository, other flags.
+# What would differ from one machine to the next is turned off: folders, build IDs, the state of the repository, other
+# flags.
 export GOFLAGS=-trimpath CGO_ENABLED=0 GOOS=linux GOAMD64=v1 GOARM64=v8.0
 shell=github.com/cleave-project/cleave/internal/cli/shell
 build() { # build ARCHITECTURE PROGRAM FILE
@@ -75,7 +76,8 @@ for program in $programs; do
         mkdir -p "$layer/usr/bin" "$layer/usr/share/sbom"
         build "$architecture" "$program" "$layer/usr/bin/$program"
         bill=$out/$program.$architecture.cdx.json
-        host go tool -modfile=tools/image/go.mod cyclonedx-gomod bin -json -noserial -notimestamp -std -version "$version" \
+        host go tool -modfile=tools/image/go.mod cyclonedx-gomod bin \
+            -json -noserial -notimestamp -std -version "$version" \
             -output "$bill" "$layer/usr/bin/$program" 2>/dev/null
         cp "$bill" "$layer/usr/share/sbom/$program.cdx.json"
         chmod -R u=rwX,go=rX "$layer" "$work/common" "$work/own"
@@ -95,7 +97,8 @@ for program in $programs; do
             --label org.opencontainers.image.source=https://github.com/cleave-project/cleave \
             --label org.opencontainers.image.licenses=Apache-2.0 "$container"
         [ "$program" != coordinator ] || "${buildah[@]}" config --port 7400 "$container"
-        "${buildah[@]}" commit --quiet --rm --format oci --timestamp "$epoch" --identity-label=false "$container" "localhost/$program:$architecture" >/dev/null
+        "${buildah[@]}" commit --quiet --rm --format oci --timestamp "$epoch" --identity-label=false \
+            "$container" "localhost/$program:$architecture" >/dev/null
         "${buildah[@]}" manifest create "localhost/$program" >/dev/null 2>&1 || true
         "${buildah[@]}" manifest add "localhost/$program" "localhost/$program:$architecture" >/dev/null
     done
@@ -109,14 +112,16 @@ done
 # Sizes as a registry stores them, and as a machine unpacks them.
 for program in $programs; do
     blobs=$out/$program/blobs/sha256
-    for manifest in $(jq -r '.manifests[].digest | ltrimstr("sha256:")' "$blobs/$(jq -r '.manifests[0].digest | ltrimstr("sha256:")' "$out/$program/index.json")"); do
+    index=$(jq -r '.manifests[0].digest | ltrimstr("sha256:")' "$out/$program/index.json")
+    for manifest in $(jq -r '.manifests[].digest | ltrimstr("sha256:")' "$blobs/$index"); do
         compressed=$(jq '[.config.size, .layers[].size] | add' "$blobs/$manifest")
         unpacked=0
         for layer in $(jq -r '.layers[].digest | ltrimstr("sha256:")' "$blobs/$manifest"); do
             unpacked=$((unpacked + $(gzip -dc "$blobs/$layer" | wc -c)))
         done
         architecture=$(jq -r .architecture "$blobs/$(jq -r '.config.digest | ltrimstr("sha256:")' "$blobs/$manifest")")
-        printf '%-12s %-6s %5.1f MB compressed, %5.1f MB unpacked\n' "$program" "$architecture" "$((compressed / 100000))e-1" "$((unpacked / 100000))e-1"
+        printf '%-12s %-6s %5.1f MB compressed, %5.1f MB unpacked\n' "$program" "$architecture" \
+            "$((compressed / 100000))e-1" "$((unpacked / 100000))e-1"
     done
 done
 cat "$out/digests.txt"

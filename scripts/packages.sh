@@ -14,7 +14,8 @@ architectures=("$@")
 described=$(git describe --tags --always --dirty)
 case $described in
 v[0-9]*) VERSION=$(tr - + <<<"${described#v}") ;;
-*) VERSION=0~$(git log -1 --format=%cd --date=format:%Y%m%d%H%M%S).$(tr - + <<<"$described") ;; # before the first release
+# before the first release
+*) VERSION=0~$(git log -1 --format=%cd --date=format:%Y%m%d%H%M%S).$(tr - + <<<"$described") ;;
 esac
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 BINARIES=$(mktemp -d)
@@ -27,7 +28,8 @@ rm -f "$out"/cleave_*.deb "$out"/cleave-coordinator_*.deb "$out"/cleave-worker_*
 for ARCH in "${architectures[@]}"; do
     export ARCH
     CGO_ENABLED=0 GOOS=linux GOARCH=$ARCH go build -trimpath -buildvcs=false -tags disable_grpc_modules \
-        -ldflags "-s -w -buildid= -X $shell.version=$described -X $shell.commit=$(git rev-parse HEAD)" -o "$BINARIES/" ./cmd/...
+        -ldflags "-s -w -buildid= -X $shell.version=$described -X $shell.commit=$(git rev-parse HEAD)" \
+        -o "$BINARIES/" ./cmd/...
     for package in cleave cleave-coordinator cleave-worker; do
         "$BINARIES/nfpm" package --config "deploy/packages/$package.yaml" --packager deb --target "$out/"
     done

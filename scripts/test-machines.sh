@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Starts a cluster on three machines, from nothing to a first job, as docs/operations/machines.md says, and times it.
 #
-# The machines are systemd-nspawn containers with Debian and its systemd, each in a network namespace of its own, joined by a bridge.
-# The packages are installed by dpkg, the units are started by systemd, and cleave up calls the machines by ssh. It then checks
-# that the labels of a job are those of one machine, also while a machine is lost, and that a second cleave up changes nothing.
+# The machines are systemd-nspawn containers with Debian and its systemd, each in a network namespace of its own, joined
+# by a bridge. The packages are installed by dpkg, the units are started by systemd, and cleave up calls the machines by
+# ssh. It then checks that the labels of a job are those of one machine, also while a machine is lost, and that a second
+# cleave up changes nothing.
 #
 #   scripts/test-machines.sh          # needs root
 #   scripts/test-machines.sh missing  # prints the Debian packages that are missing, or nothing
@@ -55,7 +56,8 @@ if [ ! -e "$base/.complete" ]; then
     echo "test-machines: fetching Debian into $base"
     rm -rf "$base"
     mkdir -p "$base"
-    debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,openssh-server bookworm "$base" >"$work/debootstrap.log" ||
+    debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,openssh-server bookworm "$base" \
+        >"$work/debootstrap.log" ||
         { tail -5 "$work/debootstrap.log"; fail 'debootstrap failed'; }
     touch "$base/.complete"
 fi
@@ -104,18 +106,24 @@ export CLEAVE_CONFIG_DIR=$work/config
 cd "$work"
 echo "test-machines: $(wc -l <<<"$(printf '%s\n' "${names[@]}")") machines run"
 began=$EPOCHREALTIME
-"$OLDPWD/scripts/packages.sh" dist "$(dpkg --print-architecture)" >packages.log             # 1. the packages
+# 1. the packages
+"$OLDPWD/scripts/packages.sh" dist "$(dpkg --print-architecture)" >packages.log
 packages=$EPOCHREALTIME
-dpkg-deb --extract dist/cleave_*.deb client                                                 # 2. the command line: apt install, elsewhere
+# 2. the command line: apt install, elsewhere
+dpkg-deb --extract dist/cleave_*.deb client
 cleave=$work/client/usr/bin/cleave
-"$cleave" up --packages dist --ssh "${ssh[*]}" $c $w1 $w2                                   # 3. certificates, packages, units, start, login
+# 3. certificates, packages, units, start, login
+"$cleave" up --packages dist --ssh "${ssh[*]}" $c $w1 $w2
 up=$EPOCHREALTIME
-"$cleave" generate gaussians --n 6000 --k 5 --seed 3 --out blobs >/dev/null                     # 4. something to cluster
+# 4. something to cluster
+"$cleave" generate gaussians --n 6000 --k 5 --seed 3 --out blobs >/dev/null
 run=(--data blobs/data.csv --k 5 --algorithm kernel-kmeans --restarts 20 --seed 7 --quiet)
-"$cleave" run "${run[@]}" --out cluster >/dev/null                                          # 5. the first job
+# 5. the first job
+"$cleave" run "${run[@]}" --out cluster >/dev/null
 ended=$EPOCHREALTIME
 seconds() { awk "BEGIN {printf \"%.1f s\", $2 - $1}"; }
-echo "test-machines: packages $(seconds "$began" "$packages"), cleave up $(seconds "$packages" "$up"), first job $(seconds "$up" "$ended"), in all $(seconds "$began" "$ended")"
+echo "test-machines: packages $(seconds "$began" "$packages"), cleave up $(seconds "$packages" "$up")," \
+    "first job $(seconds "$up" "$ended"), in all $(seconds "$began" "$ended")"
 
 workers=$("$cleave" workers --json | grep -c '"WORKER_STATE_READY"')
 [ "$workers" = 2 ] || fail "$workers workers are attached"
@@ -124,17 +132,19 @@ cmp cluster/labels.csv here/labels.csv || fail 'the labels of the cluster differ
 
 # Keys are root's alone; the service has them, and no other rights.
 for host in $w1 $w2; do
-    [ "$(on $host stat -c '%U:%a' /etc/cleave/tls/worker/key.pem)" = root:600 ] || fail 'the key of a worker is readable by others'
+    [ "$(on $host stat -c '%U:%a' /etc/cleave/tls/worker/key.pem)" = root:600 ] ||
+        fail 'the key of a worker is readable by others'
     [ "$(on $host ps -o user= -C cleave-worker)" = cleave ] || fail 'a worker does not run as the user cleave'
 done
 [ "$(on $c stat -c '%U:%a' /var/lib/cleave)" = cleave:700 ] || fail 'the state is readable by others'
 
 # await_certificate ADDRESS ROLE waits until an address shows the certificate in certs/ROLE.
 await_certificate() {
-    local wanted i
+    local wanted serial i
     wanted=$(openssl x509 -noout -serial -in "certs/$2/cert.pem")
     for ((i = 0; ; i++)); do
-        [ "$(openssl s_client -connect "$1" -alpn h2 </dev/null 2>/dev/null | openssl x509 -noout -serial)" != "$wanted" ] || return 0
+        serial=$(openssl s_client -connect "$1" -alpn h2 </dev/null 2>/dev/null | openssl x509 -noout -serial) || true
+        [ "$serial" != "$wanted" ] || return 0
         ((i < 240)) || fail "$1 does not show its new certificate"
         read -rt 0.25 <> <(:) || true
     done
@@ -144,7 +154,8 @@ await_certificate() {
 main() { on "$1" systemctl show --property MainPID --value "cleave-$2"; }
 before="$(main $c coordinator) $(main $w1 worker) $(main $w2 worker)"
 "$cleave" up --packages dist --ssh "${ssh[*]}" $c $w1 $w2 2>again.log
-[ "$before" = "$(main $c coordinator) $(main $w1 worker) $(main $w2 worker)" ] || fail 'a second cleave up restarted something'
+[ "$before" = "$(main $c coordinator) $(main $w1 worker) $(main $w2 worker)" ] ||
+    fail 'a second cleave up restarted something'
 "$cleave" certs worker --renew --dir certs >/dev/null
 "$cleave" up --packages dist --ssh "${ssh[*]}" $c $w1 $w2 2>again.log
 await_certificate $w1:7401 worker
@@ -155,7 +166,8 @@ await_certificate $w2:7401 worker
 "${ssh[@]}" $c 'cat >/etc/cleave/tls/coordinator/cert.pem' <certs/coordinator/cert.pem
 "${ssh[@]}" $c 'cat >/etc/cleave/tls/coordinator/key.pem' <certs/coordinator/key.pem
 await_certificate $c:7400 coordinator
-[ "$before" = "$(main $c coordinator) $(main $w1 worker) $(main $w2 worker)" ] || fail 'new certificates restarted something'
+[ "$before" = "$(main $c coordinator) $(main $w1 worker) $(main $w2 worker)" ] ||
+    fail 'new certificates restarted something'
 "$cleave" workers >/dev/null || fail 'the coordinator does not answer with its new certificate'
 
 # A machine is lost during a job.
@@ -174,15 +186,28 @@ wait $job || fail 'the job failed after the loss of a machine'
 cmp here/labels.csv lost/labels.csv || fail 'the labels differ after the loss of a machine'
 
 # A machine that is not there is named.
-if "$cleave" up --ssh "${ssh[*]}" --wait 5s $c $net.77 2>refused.log; then fail 'a machine that does not exist was accepted'; fi
+if "$cleave" up --ssh "${ssh[*]}" --wait 5s $c $net.77 2>refused.log; then
+    fail 'a machine that does not exist was accepted'
+fi
 grep -q "$net.77 cannot be reached" refused.log || fail "the refusal says: $(cat refused.log)"
 # What the packages own, and that it goes with them: all but keys, settings and data.
-owned=$(on $w1 dpkg -L cleave-worker | while read -r path; do on_disk=$(on $w1 "[ -d $path ] || echo $path" </dev/null); echo "$on_disk"; done | grep . | sort | tr '\n' ' ')
-[ "$owned" = '/etc/cleave/worker.env /usr/bin/cleave-worker /usr/lib/systemd/system/cleave-worker-tls.path /usr/lib/systemd/system/cleave-worker-tls.service /usr/lib/systemd/system/cleave-worker.service /usr/lib/sysusers.d/cleave-worker.conf /usr/share/doc/cleave-worker/copyright ' ] ||
+owned=$(on $w1 dpkg -L cleave-worker | while read -r path; do
+    on_disk=$(on $w1 "[ -d $path ] || echo $path" </dev/null)
+    echo "$on_disk"
+done | grep . | sort)
+[ "$owned" = '/etc/cleave/worker.env
+/usr/bin/cleave-worker
+/usr/lib/systemd/system/cleave-worker-tls.path
+/usr/lib/systemd/system/cleave-worker-tls.service
+/usr/lib/systemd/system/cleave-worker.service
+/usr/lib/sysusers.d/cleave-worker.conf
+/usr/share/doc/cleave-worker/copyright' ] ||
     fail "cleave-worker owns $owned"
-[ "$(on $w1 dpkg-query --show --showformat='\${Conffiles}' cleave-worker | awk '{print $1}')" = /etc/cleave/worker.env ] || fail 'worker.env is no configuration file'
+settings=$(on $w1 dpkg-query --show --showformat='\${Conffiles}' cleave-worker | awk '{print $1}')
+[ "$settings" = /etc/cleave/worker.env ] || fail 'worker.env is no configuration file'
 on $w1 dpkg --remove cleave-worker >/dev/null 2>&1
-on $w1 "! systemctl --quiet is-active cleave-worker && ! systemctl --quiet is-enabled cleave-worker 2>/dev/null && test -s /etc/cleave/worker.env && test -s /etc/cleave/tls/worker/key.pem" ||
+on $w1 "! systemctl --quiet is-active cleave-worker && ! systemctl --quiet is-enabled cleave-worker 2>/dev/null &&
+    test -s /etc/cleave/worker.env && test -s /etc/cleave/tls/worker/key.pem" ||
     fail 'removing cleave-worker leaves it running, or removes its settings'
 
 # The same commit gives the same packages, wherever it is built.

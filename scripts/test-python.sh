@@ -11,7 +11,8 @@ python=${PYTHON:-/usr/bin/python3}
 missing() {
     local module package
     while read -r module package; do
-        "$python" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$module') is None)" 2>/dev/null || printf '%s ' "$package"
+        "$python" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$module') is None)" 2>/dev/null ||
+            printf '%s ' "$package"
     done <<'END'
 grpc python3-grpcio
 google.protobuf python3-protobuf

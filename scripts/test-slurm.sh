@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs deploy/slurm/cleave.sbatch in a Slurm of its own, with Debian's programs, three nodes on this machine, and no settings of
-# the system. It checks that the labels are those of one machine
+# Runs deploy/slurm/cleave.sbatch in a Slurm of its own, with Debian's programs, three nodes on this machine, and no
+# settings of the system. It checks that the labels are those of one machine
 #
 #   - on three nodes,
 #   - if a node is lost during the job: its slurmd and everything that it started are killed,
-#   - if the first node is lost, with the script and the coordinator: Slurm requeues the job, and it goes on from its snapshot,
+#   - if the first node is lost, with the script and the coordinator: Slurm requeues the job, and it goes on from its
+#     snapshot,
 #   - if the time limit ends the job and a second allocation continues it, which repeats no iteration that was reported,
 #   - if the script requeues itself.
 #
@@ -78,7 +79,8 @@ PartitionName=all Nodes=n[1-3] Default=YES MaxTime=INFINITE State=UP
 END
 head -c 1024 /dev/urandom >munge.key
 chmod 600 munge.key
-munged --force --foreground --key-file="$work/munge.key" --socket="$work/run/munge.socket" --pid-file="$work/run/munged.pid" \
+munged --force --foreground --key-file="$work/munge.key" --socket="$work/run/munge.socket" \
+    --pid-file="$work/run/munged.pid" \
     --log-file="$work/run/munged.log" --seed-file="$work/run/munged.seed" >run/munged.out 2>&1 &
 daemons+=($!)
 until [ -S run/munge.socket ]; do
@@ -127,7 +129,8 @@ doomed=$(pgrep -f -- "^$work/bin/worker .*--name n3 ") || fail 'there is no work
 kill -KILL "${slurmd[n3]}" "$(ps -o ppid= "$doomed" | tr -d ' ')" "$doomed"
 await 600 'the job does not end' ended "$id"
 [ "$(code "$id")" = 0 ] || fail "the job ended with exit code $(code "$id") after the loss of a node"
-logged "$id" 'did not return.*n3\|is silent.*n3' || fail "the loss of n3 was not noticed: $(cat .cleave/logs-"$id"/coordinator.log)"
+logged "$id" 'did not return.*n3\|is silent.*n3' ||
+    fail "the loss of n3 was not noticed: $(cat .cleave/logs-"$id"/coordinator.log)"
 same lost 'after the loss of a node'
 echo "test-slurm: a node was lost; $(grep '^time' "job-$id.txt" | tr -s ' ')"
 start n3
@@ -163,7 +166,8 @@ await 60 'the first node does not come back' idle
 rm -rf .cleave
 first=$(submit --time=1 --signal=B:TERM@45 "$script" "${job[@]}" --out resumed)
 await 180 'the job goes beyond its time limit' ended "$first"
-[ "$(state "$first") $(code "$first")" = 'FAILED 75' ] || fail "at the time limit the job is $(state "$first"), with exit code $(code "$first")"
+[ "$(state "$first") $(code "$first")" = 'FAILED 75' ] ||
+    fail "at the time limit the job is $(state "$first"), with exit code $(code "$first")"
 [ ! -e resumed/_SUCCESS ] || fail 'the job ended before its time limit'
 second=$(submit --time=30 "$script" "${job[@]}" --out resumed)
 await 600 'the second allocation does not end' ended "$second"
@@ -171,7 +175,8 @@ await 600 'the second allocation does not end' ended "$second"
 same resumed 'in the second allocation'
 events=$(sed -n 's/.*job is resumed.* events=\([0-9]*\).*/\1/p' .cleave/logs-"$second"/coordinator.log)
 steps=$(sed -n 's/.*goes on from a snapshot.* steps=\([0-9]*\).*/\1/p' .cleave/logs-"$second"/coordinator.log)
-[ -n "$steps" ] && ((steps >= events && events > 0)) || fail "the second allocation goes on after ${steps:-no} steps, of $events that were reported"
+[ -n "$steps" ] && ((steps >= events && events > 0)) ||
+    fail "the second allocation goes on after ${steps:-no} steps, of $events that were reported"
 echo "test-slurm: a second allocation went on after $steps steps, of which $events had been reported"
 
 # The same by itself.
@@ -191,5 +196,6 @@ logged "$id" 'resumes from a snapshot' || fail 'the requeued job started over'
 if pgrep -f "^$work/bin/" >/dev/null; then fail "processes are left: $(pgrep -af "^$work/bin/")"; fi
 id=$(submit --time=1 "$script")
 await 60 'a script without arguments does not end' ended "$id"
-[ "$(code "$id")" = 2 ] && grep -q 'give the arguments of cleave run' "job-$id.txt" || fail 'a script without arguments is accepted'
+[ "$(code "$id")" = 2 ] && grep -q 'give the arguments of cleave run' "job-$id.txt" ||
+    fail 'a script without arguments is accepted'
 echo 'test-slurm: passed'

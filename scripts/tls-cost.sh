@@ -1,6 +1,7 @@
 #!/bin/sh
-# What encryption costs a run: the same job, in turn on a cluster without certificates and on one with, each of a coordinator and two
-# workers. Prints the seconds of processor time that all processes took, and the seconds on the clock.
+# What encryption costs a run: the same job, in turn on a cluster without certificates and on one with, each of a
+# coordinator and two workers. Prints the seconds of processor time that all processes took, and the seconds on the
+# clock.
 #
 #   scripts/tls-cost.sh [turns]
 set -eu
@@ -40,7 +41,8 @@ run() {
 	eval "address=\$address_$1 processes=\$pids_$1"
 	before=$(spent "$processes")
 	began=$(date +%s.%N)
-	"$out/cleave" run --server "$address" $2 --data "$out/data/data.csv" --k 12 --algorithm kernel-kmeans --init random \
+	"$out/cleave" run --server "$address" $2 --data "$out/data/data.csv" --k 12 \
+		--algorithm kernel-kmeans --init random \
 		--restarts 60 --seed 3 --quiet --out "$out/result-$1" >/dev/null
 	echo "$1 $(spent "$processes") $before $(date +%s.%N) $began" |
 		awk '{ printf "%-6s %7.2f s of processor time  %7.2f s\n", $1, ($2 - $3) / 100, $4 - $5 }'
