@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/memlimit"
 	"github.com/cleave-project/cleave/internal/observe"
 )
 
@@ -19,13 +20,10 @@ func command() *cobra.Command {
 	cfg := coordinator.DefaultConfig()
 	logs := shell.Logs{}
 	watched := observe.Options{}
-	memory := shell.Size(shell.DefaultMemory())
+	memory := shell.Size(memlimit.Default())
 	uploads := shell.Size(0)
-	cmd := &cobra.Command{
-		Use:   "coordinator --data-dir DIR",
-		Short: "Serve the Cleave API and place tiles on workers",
-		Args:  shell.FlagsOnly,
-	}
+	cmd := &cobra.Command{Use: "coordinator --data-dir DIR", Short: "Serve the Cleave API and place tiles on workers",
+		Args: shell.FlagsOnly}
 	set := cmd.Flags()
 	set.StringVar(&cfg.Listen, "listen", cfg.Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
 	addStoreFlags(set, &cfg)
@@ -51,7 +49,7 @@ func command() *cobra.Command {
 		cfg.SetMemory(int64(memory), int64(uploads))
 		cfg.Version = shell.Version()
 		coordinator.LimitProcess(int64(memory))
-		if warning := shell.MemoryWarning(memory); warning != "" {
+		if warning := memlimit.Warning(uint64(memory)); warning != "" {
 			cfg.Logger.Warn("this coordinator " + warning)
 		}
 		return serve(cmd.Context(), cfg, watched)

@@ -10,7 +10,7 @@ import (
 // addDataFlags declares the flags about where data sets come from and whom they are passed on to.
 func addDataFlags(set *pflag.FlagSet, cfg *worker.Config) {
 	e := &cfg.Exchange
-	e.CacheBytes = 20 << 30
+	e.CacheBytes = worker.DefaultCacheBytes
 	set.StringVar(&e.CacheDir, "cache-dir", "",
 		"`DIR` in which this worker, and no other, keeps data sets across restarts (default: none)")
 	set.Var((*shell.Size)(&e.CacheBytes), "cache-size",

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/memlimit"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/worker"
 )
@@ -20,7 +21,7 @@ func command() *cobra.Command {
 	cfg := worker.Config{Version: shell.Version(), Threads: runtime.GOMAXPROCS(0)}
 	logs := shell.Logs{}
 	watched := observe.Options{}
-	memory := shell.Size(shell.DefaultMemory())
+	memory := shell.Size(memlimit.Default())
 	cfg.Name, _ = os.Hostname()
 	cmd := &cobra.Command{
 		Use:   "worker --coordinator HOST:PORT",
@@ -49,7 +50,7 @@ func command() *cobra.Command {
 		if cfg.Logger, err = logs.Logger("worker", os.Stderr); err != nil {
 			return err
 		}
-		cfg.MemoryBytes, cfg.Warning = uint64(memory), shell.MemoryWarning(memory)
+		cfg.MemoryBytes, cfg.Warning = uint64(memory), memlimit.Warning(uint64(memory))
 		worker.LimitProcess(cfg.MemoryBytes)
 		return work(cmd.Context(), cfg, watched)
 	}

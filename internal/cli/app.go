@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/screen"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -105,9 +106,9 @@ func (a *app) program() *cobra.Command {
 // choose parts of it. On a terminal it replaces a line of progress.
 func (a *app) warn(format string, args ...any) {
 	message := text.OneLine(fmt.Sprintf("cleave: "+format, args...))
-	width := shell.Terminal(a.stderr)
+	width := screen.Terminal(a.stderr)
 	if width > 0 {
-		message = "\r\x1b[K" + shell.Hanging(message, width)
+		message = "\r\x1b[K" + screen.Hanging(message, width)
 	}
 	fmt.Fprintln(a.stderr, message)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/screen"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -53,7 +54,7 @@ func (a *app) printLimits(response *cleavev1.GetLimitsResponse) error {
 	if response.GetLimits().GetDiskQuotaBytes() > 0 {
 		inUse["disk_quota_bytes"] = text.Bytes(usage.GetDiskBytes())
 	}
-	table := shell.Table{Header: []string{"LIMIT", "VALUE", "IN USE"}}
+	table := screen.Table{Header: []string{"LIMIT", "VALUE", "IN USE"}}
 	limits := response.GetLimits().ProtoReflect()
 	fields := limits.Descriptor().Fields()
 	for at := range fields.Len() {

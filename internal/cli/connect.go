@@ -17,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/screen"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -98,13 +99,12 @@ func (a *app) target(server string) (target, error) {
 
 // withPorts adds the default port to addresses without one.
 func withPorts(servers string) string {
-	_, port, _ := net.SplitHostPort(coordinator.DefaultConfig().Listen)
 	list := strings.Split(servers, ",")
 	for at, server := range list {
 		server = strings.TrimSpace(server)
 		host := strings.Trim(server, "[]")
 		if _, err := netip.ParseAddr(host); err == nil || server != "" && !strings.ContainsAny(server, ":/") {
-			server = net.JoinHostPort(host, port)
+			server = net.JoinHostPort(host, coordinator.DefaultPort)
 		}
 		list[at] = server
 	}
@@ -168,12 +168,13 @@ func (a *app) remote(server string) (*client.Client, error) {
 }
 
 // remoteOrNil connects to the coordinator that --server, the environment or a login names. It returns nil if none
-// does, or if --workers asks for an embedded cluster. If no flag names the coordinator, it prints which one is used.
-func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, error) {
+// does, or if workers is set: --workers asks for an embedded cluster. If no flag names the coordinator, it prints which
+// one is used.
+func (a *app) remoteOrNil(server string, workers bool) (*client.Client, error) {
 	switch {
-	case server != "" && f.Given("workers"):
+	case server != "" && workers:
 		return nil, shell.Usage("--workers is for runs on this machine; a coordinator has its own workers")
-	case f.Given("workers"):
+	case workers:
 		return nil, nil
 	}
 	t, err := a.target(server)
@@ -219,7 +220,7 @@ func (a *app) readJob(ctx context.Context, f *jobflags.Flags, c *client.Client, 
 	if err != nil {
 		return nil, err
 	}
-	a.notify(j.AllNotices(remote, reported && shell.Terminal(a.stderr) > 0)...)
+	a.notify(j.AllNotices(remote, reported && screen.Terminal(a.stderr) > 0)...)
 	return j, nil
 }
 
@@ -265,11 +266,11 @@ func printList[T any](a *app, asJSON bool, message proto.Message, list []T, err 
 	if asJSON {
 		return report.PrintMessage(a.stdout, message)
 	}
-	table := shell.Table{Header: strings.Split(header, "\t")}
+	table := screen.Table{Header: strings.Split(header, "\t")}
 	for _, item := range list {
 		table.Add(cells(item)...)
 	}
-	return table.Write(a.stdout, shell.Width(a.stdout, a.env))
+	return table.Write(a.stdout, screen.Width(a.stdout, a.env))
 }
 
 // onJob connects to a coordinator and calls do with the job that the only argument names.

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/screen"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
@@ -164,7 +165,7 @@ func unfinished(j *cleavev1.Job) explain.Paragraph {
 
 // printExplanation prints paragraphs under their topics.
 func (a *app) printExplanation(all []explain.Paragraph) error {
-	width := min(cmp.Or(shell.Width(a.stdout, a.env), 80), 100)
+	width := min(cmp.Or(screen.Width(a.stdout, a.env), 80), 100)
 	var out strings.Builder
 	for at, p := range all {
 		if at > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/screen"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 
@@ -19,7 +20,7 @@ import (
 )
 
 // folded returns a writer to standard output that wraps lines of names and values to the width of the screen.
-func (a *app) folded() io.Writer { return shell.Folded(a.stdout, shell.Width(a.stdout, a.env)) }
+func (a *app) folded() io.Writer { return screen.Folded(a.stdout, screen.Width(a.stdout, a.env)) }
 
 // aligned returns a writer to standard output that aligns tab-separated cells. The caller flushes it.
 func (a *app) aligned() *tabwriter.Writer { return tabwriter.NewWriter(a.folded(), 0, 0, 2, ' ', 0) }
@@ -39,7 +40,7 @@ func (a *app) help(commands []commandGroup) *shell.Help {
 	return &shell.Help{
 		Commands: groups, Flags: flagGroups(), Examples: parseExamples(examplesText), Essential: essentialFlags,
 		ExitCodes: exitCodes,
-		Width:     func() int { return shell.Width(a.stdout, a.env) },
+		Width:     func() int { return screen.Width(a.stdout, a.env) },
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/screen"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
@@ -245,7 +246,7 @@ func (t eventText) Warn(format string, args ...any) {
 func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after uint32, asJSON bool) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	out := &shell.Guarded{W: a.stdout, Failed: stop}
+	out := &screen.Guarded{W: a.stdout, Failed: stop}
 	var w client.Watcher = eventText{Progress: report.NewFullProgress(out), warn: a.warn}
 	if asJSON {
 		w = &report.EventLines{Events: out, Warnings: a.stderr}

@@ -32,7 +32,7 @@ func (a *app) planCommand() (cmd *cobra.Command) {
 
 // plan asks the coordinator that would run the job, which is embedded if there is no remote one.
 func (a *app) plan(ctx context.Context, f *planFlags) error {
-	c, err := a.remoteOrNil(f.server, f.job)
+	c, err := a.remoteOrNil(f.server, f.job.Given("workers"))
 	if err != nil {
 		return err
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/memlimit"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -102,7 +102,7 @@ func (a *app) predictByJob(ctx context.Context, spec *cleavev1.JobSpec, trained,
 	defer c.Close()
 	ctx, done := c.Context(ctx)
 	defer done()
-	shell.LimitGarbage(dataset.EncodedSize(trained))
+	memlimit.LimitGarbage(dataset.EncodedSize(trained))
 	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: spec}, trained, client.Silent{}, client.CancelJob)
 	if err != nil {
 		return nil, client.Cause(ctx, err)

@@ -90,15 +90,16 @@ func (a *app) rerunCommandLine(ctx context.Context, then *recordedCommand, f *re
 	run := then.run
 	elsewhere := f.server != "" || a.access.context != ""
 	if elsewhere {
-		run.server, then.cmd.Flags().Lookup("workers").Changed = f.server, false
+		run.server = f.server
 	}
 	if elsewhere || a.access != (accessFlags{}) {
 		then.app.access = a.access
 	}
-	run.output.out, run.output.saveGraph, run.output.json, run.output.quiet = f.out, "", false, f.quiet
-	run.output.join = run.output.join && f.out != "" // there must be a folder to write the rows to
-	run.requestID = ""                               // with it, the coordinator would return the recorded job
-	p, err := then.app.runJob(ctx, run, false)
+	// there must be a folder to write the rows of the table to
+	join := run.output.join && f.out != ""
+	run.output = outputFlags{out: f.out, format: run.output.format, join: join, quiet: f.quiet}
+	run.requestID = "" // with it, the coordinator would return the recorded job
+	p, err := then.app.runJob(ctx, run, run.job.Given("workers") && !elsewhere, false)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,6 @@ func (a *app) rerunCommandLine(ctx context.Context, then *recordedCommand, f *re
 // recordedCommand is the recorded command line of a run, or of a call of cleave result.
 type recordedCommand struct {
 	app  *app // with that command line and its access flags
-	cmd  *cobra.Command
 	run  *runFlags           // nil for result
 	data *jobflags.DataFlags // relative paths are resolved
 }
@@ -119,6 +119,7 @@ func (a *app) recordedCommand(folder string, origin *cleavev1.Origin) (*recorded
 	then.access = accessFlags{}
 	then.command = command{origin.GetCommand(), origin.GetDirectory()}
 	r := &recordedCommand{app: &then}
+	var cmd *cobra.Command
 	arguments := origin.GetCommand()
 	switch {
 	case len(arguments) == 0:
@@ -126,15 +127,18 @@ func (a *app) recordedCommand(folder string, origin *cleavev1.Origin) (*recorded
 			"%s does not record how it was made; cleave run --out and cleave result --out write one that does",
 			filepath.Join(folder, report.ResultFile))
 	case arguments[0] == "run":
-		r.cmd, r.run = then.runCommand()
+		cmd, r.run = then.runCommand()
 		r.data = &r.run.job.DataFlags
+	case arguments[0] == "result":
+		cmd, r.data = then.resultCommand()
 	default:
-		r.cmd, r.data = then.resultCommand()
+		return nil, fault.Invalid("BAD_COMMAND", "%s: this version cannot repeat the recorded command %s", folder,
+			arguments[0])
 	}
 	parent := &cobra.Command{}
-	parent.AddCommand(r.cmd)
+	parent.AddCommand(cmd)
 	then.addAccessFlags(parent)
-	if err := r.cmd.ParseFlags(arguments[1:]); err != nil {
+	if err := cmd.ParseFlags(arguments[1:]); err != nil {
 		return nil, fault.Invalid("BAD_COMMAND", "%s: this version cannot parse the recorded command line: %v",
 			folder, err)
 	}

@@ -79,18 +79,18 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 	if err := f.output.check(&f.job.DataFlags); err != nil { // it may read the beginning of standard input
 		return err
 	}
-	p, err := a.runJob(ctx, f, f.output.summarizes())
+	p, err := a.runJob(ctx, f, f.job.Given("workers"), f.output.summarizes())
 	if p == nil {
 		return err
 	}
 	return errors.Join(a.printResult(p, &f.output), err)
 }
 
-// runJob runs the job that the flags describe, on a coordinator or on an embedded one, and delivers its result.
-// summarized says that a summary will list the suspects and the notices that were not printed during the run. An error
-// that concerns only a part of the result comes together with it.
-func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (*printout, error) {
-	c, err := a.remoteOrNil(f.server, f.job)
+// runJob runs the job that the flags describe, on a coordinator or on an embedded one, see remoteOrNil, and delivers
+// its result. summarized says that a summary will list the suspects and the notices that were not printed during the
+// run. An error that concerns only a part of the result comes together with it.
+func (a *app) runJob(ctx context.Context, f *runFlags, workers, summarized bool) (*printout, error) {
+	c, err := a.remoteOrNil(f.server, workers)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/memlimit"
 	"github.com/cleave-project/cleave/internal/objects"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/access"
@@ -69,7 +70,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	cfg.Listen, cfg.DataDir = f.listen, f.dataDir
 	cfg.Security.Serve.Insecure = f.insecure
 	cfg.HTTP, cfg.Imports = f.http, f.imports
-	cfg.SetMemory(int64(shell.DefaultMemory()), 0)
+	cfg.SetMemory(int64(memlimit.Default()), 0)
 	if f.dataDir == "" {
 		cfg.Store = "memory"
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/memlimit"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -53,7 +53,7 @@ func (a *app) submissionOf(ctx context.Context, c *client.Client, j *jobflags.Jo
 		s.data = nil
 		return s, err
 	case !c.Remote() && j.Data != nil:
-		shell.LimitGarbage(dataset.EncodedSize(j.Data))
+		memlimit.LimitGarbage(dataset.EncodedSize(j.Data))
 	}
 	return s, nil
 }
@@ -73,7 +73,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, w c
 			sent, notices, err = j.Stream.Read(send)
 			return err
 		})
-		shell.LimitGarbage(int64(stored.GetBytes())) // its labels will be large as well
+		memlimit.LimitGarbage(int64(stored.GetBytes())) // its labels will be large as well
 	}
 	a.notify(notices...)
 	if err != nil {

@@ -140,10 +140,13 @@ func (h HTTP) check() error {
 	return nil
 }
 
+// DefaultPort is the port of a coordinator whose address has none.
+const DefaultPort = "7400"
+
 // DefaultConfig returns the configuration of a coordinator with an embedded store. The caller must set DataDir.
 func DefaultConfig() Config {
 	return Config{
-		Listen:            "127.0.0.1:7400",
+		Listen:            "127.0.0.1:" + DefaultPort,
 		Store:             storeEmbedded,
 		BlobsStall:        30 * time.Second,
 		Election:          Election{Lease: store.DefaultLease},

@@ -73,6 +73,9 @@ const defaultLeaveTimeout = 25 * time.Second
 // DefaultKeepFor is how long tiles are kept for another coordinator.
 const DefaultKeepFor = time.Minute
 
+// DefaultCacheBytes is the size of the cache of a worker with a folder for one.
+const DefaultCacheBytes = 20 << 30
+
 // refuseEarlier is how long the worker's coordinator must be gone before the worker accepts one of an earlier term.
 // By then a leader that was replaced knows it by its own clock, so a coordinator with an earlier term has started
 // over, with another data directory or a backup.

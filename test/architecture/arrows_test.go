@@ -203,29 +203,31 @@ var packages = []packageRule{
 	{"/client", api, "data/dataset dial fault security/credentials wire"}, // public, at the top level
 
 	// what all three programs share, without linking either half
-	{"cli/shell", io, "clustering/catalog fault refusal security/redact text wire"},
+	{"memlimit", io, "text"},
+	{"cli/screen", io, "text"},
+	{"cli/shell", io, "cli/screen clustering/catalog fault refusal security/redact text wire"},
 
 	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset " +
 		"data/evaluate data/recipe data/synth data/table fault format numeric/choose objects refusal text wire " +
 		"wire/reading wire/supervision"},
 	{"cli/client", api, "/client cli/shell clustering clustering/model coordinator data/dataset data/table dial " +
-		"fault numeric/choose objects security/credentials wire worker"},
+		"fault memlimit numeric/choose objects security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
-	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest " +
-		"clustering/mixture clustering/model data/constraint data/dataset data/evaluate data/table fault format " +
-		"numeric/choose numeric/metric render/explain render/profile text wire"},
+	{"cli/report", api, "cli/client cli/jobflags cli/screen cli/shell clustering clustering/catalog " +
+		"clustering/forest clustering/mixture clustering/model data/constraint data/dataset data/evaluate data/table " +
+		"fault format numeric/choose numeric/metric render/explain render/profile text wire"},
 	{"cli/resultpage", api, "cli/client cli/jobflags cli/report cli/shell clustering data/constraint data/dataset " +
 		"data/evaluate data/table kernel numeric/choose numeric/metric render/explain render/page render/picture " +
 		"render/profile text wire"},
-	{"cli", api, "cli/client cli/jobflags cli/report cli/resultpage cli/shell clustering clustering/catalog " +
-		"clustering/knn clustering/model clustering/predict coordinator coordinator/backup coordinator/imports " +
-		"data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format " +
-		"numeric/choose objects observe refusal render/explain security/access security/certs security/credentials " +
-		"security/identity security/redact store text wire worker"},
+	{"cli", api, "cli/client cli/jobflags cli/report cli/resultpage cli/screen cli/shell clustering " +
+		"clustering/catalog clustering/knn clustering/model clustering/predict coordinator coordinator/backup " +
+		"coordinator/imports data/constraint data/dataset data/evaluate data/recipe data/segment data/synth " +
+		"data/table fault format memlimit numeric/choose objects observe refusal render/explain security/access " +
+		"security/certs security/credentials security/identity security/redact store text wire worker"},
 }
 
 // commands are the internal packages that a main may import: it reads flags and calls Run.
-var commands = []string{"cli", "cli/shell", "coordinator", "coordinator/gate", "observe", "worker"}
+var commands = []string{"cli", "cli/shell", "coordinator", "coordinator/gate", "memlimit", "observe", "worker"}
 
 // pureModules are the only foreign modules that pure packages import.
 var pureModules = []string{"gonum.org/v1/gonum", "golang.org/x/sys/cpu"}

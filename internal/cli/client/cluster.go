@@ -17,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/dial"
+	"github.com/cleave-project/cleave/internal/memlimit"
 	"github.com/cleave-project/cleave/internal/objects"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/worker"
@@ -59,14 +60,14 @@ func StartCluster(ctx context.Context, cfg coordinator.Config) (*Cluster, error)
 
 // AddWorkers starts workers that share the cores and the memory of the machine equally.
 func (c *Cluster) AddWorkers(count int, cfg worker.Config) {
-	worker.LimitProcess(shell.DefaultMemory())
+	worker.LimitProcess(memlimit.Default())
 	var left atomic.Int32
 	left.Store(int32(count))
 	for i := range count {
 		cfg := cfg
 		cfg.Name = fmt.Sprintf("worker-%d", i)
 		cfg.Threads = max(1, runtime.GOMAXPROCS(0)/count)
-		cfg.MemoryBytes = shell.DefaultMemory() / uint64(count)
+		cfg.MemoryBytes = memlimit.Default() / uint64(count)
 		cfg.SharedDataset = c.SharedDataset
 		cfg.LeaveTimeout = time.Millisecond // all workers leave together, so none could take over
 		c.workersDone.Go(func() {

@@ -36,8 +36,8 @@ objective   auto 0
 
 func TestProgressOfTrials(t *testing.T) {
 	var plain, terminal bytes.Buffer
-	lines := &Progress{screen: screen{w: &plain, now: time.Now, all: true}}
-	live := &Progress{screen: screen{w: &terminal, width: 120, now: time.Now}}
+	lines := &Progress{display: display{w: &plain, now: time.Now, all: true}}
+	live := &Progress{display: display{w: &terminal, width: 120, now: time.Now}}
 	tried := &cleavev1.MethodTried{
 		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS,
 			ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD},

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/cli/screen"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -23,7 +23,7 @@ const plainInterval = 5 * time.Second
 // Progress prints the progress of a job: one line that is redrawn on a terminal, plain lines elsewhere. It is a
 // client.Watcher, to be used by one goroutine. Call End before anything else writes to the same terminal.
 type Progress struct {
-	screen
+	display
 	quiet   bool // warnings only
 	notices noticeLog
 
@@ -45,12 +45,12 @@ type noticeLog struct {
 
 // NewProgress shows the progress of a job on w; if it is quiet, the warnings only.
 func NewProgress(w io.Writer, quiet bool) *Progress {
-	return &Progress{screen: screen{w: w, width: shell.Terminal(w), now: time.Now, last: time.Now()}, quiet: quiet}
+	return &Progress{display: display{w: w, width: screen.Terminal(w), now: time.Now, last: time.Now()}, quiet: quiet}
 }
 
 // NewFullProgress shows every iteration of a job, however many there are.
 func NewFullProgress(w io.Writer) *Progress {
-	return &Progress{screen: screen{w: w, width: shell.Terminal(w), now: time.Now, all: true}}
+	return &Progress{display: display{w: w, width: screen.Terminal(w), now: time.Now, all: true}}
 }
 
 // Localized makes a progress write notices by localize, which knows the names of rows and columns, or returns "" for a
@@ -161,10 +161,10 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	}
 }
 
-// screen writes lines of progress. On a terminal, the last one is redrawn, and cleared before another is written;
+// display writes lines of progress. On a terminal, the last one is redrawn, and cleared before another is written;
 // elsewhere, a line is written from time to time. Lines are escaped by text.OneLine, because they contain messages and
 // names that others chose.
-type screen struct {
+type display struct {
 	w     io.Writer
 	width int  // of the terminal; 0 if it is none
 	drawn bool // a line that will be redrawn is on the terminal
@@ -176,13 +176,13 @@ type screen struct {
 }
 
 // line writes a line that stays. A terminal gets it as several, if it is too long.
-func (s *screen) line(format string, args ...any) {
+func (s *display) line(format string, args ...any) {
 	s.End()
-	fmt.Fprintln(s.w, shell.Hanging(text.OneLine(fmt.Sprintf(format, args...)), s.width))
+	fmt.Fprintln(s.w, screen.Hanging(text.OneLine(fmt.Sprintf(format, args...)), s.width))
 }
 
 // End clears the line that would be redrawn.
-func (s *screen) End() {
+func (s *display) End() {
 	if s.drawn {
 		fmt.Fprint(s.w, "\r\x1b[K")
 		s.drawn = false
@@ -191,7 +191,7 @@ func (s *screen) End() {
 
 // plain writes a line of progress unless w is a terminal: at most one in each interval, or every one if all are
 // wanted. It does not repeat a line.
-func (s *screen) plain(line string) {
+func (s *display) plain(line string) {
 	if now := s.now(); s.width == 0 && line != s.lastLine && (s.all || now.Sub(s.last) >= plainInterval) {
 		s.last, s.lastLine = now, line
 		fmt.Fprintln(s.w, text.OneLine(line))
@@ -199,7 +199,7 @@ func (s *screen) plain(line string) {
 }
 
 // draw replaces the line that is redrawn.
-func (s *screen) draw(line string) {
+func (s *display) draw(line string) {
 	line = text.OneLine(line)
 	if runes := []rune(line); len(runes) >= s.width {
 		line = string(runes[:s.width-1]) // a full line would wrap and could not be redrawn

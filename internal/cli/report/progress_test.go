@@ -66,7 +66,7 @@ func TestProgressCountsViolatedConstraints(t *testing.T) {
 	live := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1,
 		Objective: 1.5, Moved: 2})
 	var plain, terminal bytes.Buffer
-	lines := &Progress{screen: screen{w: &plain, now: time.Now, all: true}}
+	lines := &Progress{display: display{w: &plain, now: time.Now, all: true}}
 	for _, item := range []*cleavev1.WatchJobResponse{step(1, 3), live, step(2, 0), live} {
 		lines.Item(item)
 	}
@@ -74,7 +74,7 @@ func TestProgressCountsViolatedConstraints(t *testing.T) {
 		"2 moved\n"; plain.String() != want {
 		t.Errorf("got %q, want %q", plain.String(), want)
 	}
-	p := &Progress{screen: screen{w: &terminal, width: 100, now: time.Now}}
+	p := &Progress{display: display{w: &terminal, width: 100, now: time.Now}}
 	p.Item(step(1, 3))
 	p.Item(live)
 	if !strings.Contains(terminal.String(), "2 moved  3 violated") {
@@ -89,7 +89,7 @@ func TestProgressCountsViolatedConstraints(t *testing.T) {
 
 func TestPlainProgress(t *testing.T) {
 	var out bytes.Buffer
-	p := &Progress{screen: screen{w: &out, now: time.Now, all: true}}
+	p := &Progress{display: display{w: &out, now: time.Now, all: true}}
 	for _, item := range story() {
 		p.Item(item)
 	}
@@ -111,7 +111,7 @@ restart 2, iteration 0: objective 11
 func TestQuietProgressShowsWarningsOnly(t *testing.T) {
 	for _, width := range []int{0, 80} {
 		var out bytes.Buffer
-		p := &Progress{screen: screen{w: &out, width: width, now: time.Now}, quiet: true}
+		p := &Progress{display: display{w: &out, width: width, now: time.Now}, quiet: true}
 		p.Uploading(4, 64)
 		for _, item := range story() {
 			p.Item(item)
@@ -128,7 +128,7 @@ func TestQuietProgressShowsWarningsOnly(t *testing.T) {
 func TestPlainProgressHasALineInEachInterval(t *testing.T) {
 	var out bytes.Buffer
 	clock := time.Unix(0, 0)
-	p := &Progress{screen: screen{w: &out, now: func() time.Time { return clock }, last: clock}}
+	p := &Progress{display: display{w: &out, now: func() time.Time { return clock }, last: clock}}
 	for _, item := range story() {
 		p.Item(item)
 	}
@@ -150,7 +150,7 @@ func TestPlainProgressHasALineInEachInterval(t *testing.T) {
 
 func TestWatchShowsEveryIteration(t *testing.T) {
 	var out bytes.Buffer
-	p := &Progress{screen: screen{w: &out, all: true, now: func() time.Time { return time.Unix(0, 0) }}}
+	p := &Progress{display: display{w: &out, all: true, now: func() time.Time { return time.Unix(0, 0) }}}
 	for i := range uint32(300) {
 		p.Item(clitest.IterationItem(i, 1, 1, 0))
 	}
@@ -161,7 +161,7 @@ func TestWatchShowsEveryIteration(t *testing.T) {
 
 func TestLiveProgress(t *testing.T) {
 	var out bytes.Buffer
-	p := &Progress{screen: screen{w: &out, width: 60, now: time.Now}}
+	p := &Progress{display: display{w: &out, width: 60, now: time.Now}}
 	p.Uploading(4, 64)
 	for _, item := range story() {
 		p.Item(item)
@@ -208,7 +208,7 @@ func TestProgressSaysNoticesOnce(t *testing.T) {
 // A job that starts over has no restarts, violations or estimates of the run that is void.
 func TestProgressForgetsAVoidRun(t *testing.T) {
 	var out bytes.Buffer
-	p := &Progress{screen: screen{w: &out, width: 200, now: time.Now}}
+	p := &Progress{display: display{w: &out, width: 200, now: time.Now}}
 	live := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1,
 		Objective: 1.5, Moved: 2})
 	for restart := range uint32(2) {

@@ -16,8 +16,8 @@ import (
 
 func TestProgressOfASolver(t *testing.T) {
 	var plain, terminal bytes.Buffer
-	lines := &Progress{screen: screen{w: &plain, now: time.Now, all: true}}
-	live := &Progress{screen: screen{w: &terminal, width: 120, now: time.Now}}
+	lines := &Progress{display: display{w: &plain, now: time.Now, all: true}}
+	live := &Progress{display: display{w: &terminal, width: 120, now: time.Now}}
 	progressed := func(phase cleavev1.Phase, step *cleavev1.WatchJobResponse,
 		left time.Duration) *cleavev1.WatchJobResponse {
 		p := &cleavev1.Progress{Phase: phase, Workers: 2, Solver: step.GetEvent().GetSolver()}

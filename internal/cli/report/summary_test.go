@@ -100,7 +100,7 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 			return nil
 		},
 		"terminal": func(w *bytes.Buffer) error {
-			(&screen{w: w, width: 80}).draw(hostile)
+			(&display{w: w, width: 80}).draw(hostile)
 			w.Next(len("\r\x1b[K")) // clears the line
 			return nil
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cleave-project/cleave/internal/cli/screen"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -46,7 +47,7 @@ type Help struct {
 // servers have.
 func ServerHelp(examples string, flags ...Group) *Help {
 	return &Help{
-		Width:    func() int { return Width(os.Stdout, os.Getenv) },
+		Width:    func() int { return screen.Width(os.Stdout, os.Getenv) },
 		Examples: map[string]string{"": examples},
 		Flags: append(flags, NewGroup("Logs and metrics", "log-level log-format admin admin-insecure traces"),
 			NewGroup("More", "config version help")),

@@ -1,6 +1,6 @@
 // Package shell holds what the three programs share: how they run and end, error messages, help, logs, and flags for
-// numbers, words, sizes and times. It imports neither the coordinator nor the worker, so that neither is linked into the
-// other's program.
+// numbers, words, sizes and times. It imports neither the coordinator nor the worker, so that neither is linked into
+// the other's program.
 package shell
 
 import (

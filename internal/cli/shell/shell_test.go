@@ -40,12 +40,6 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestDefaultMemoryIsPartOfTheMachine(t *testing.T) {
-	if m := DefaultMemory(); m < 64<<20 || m > 1<<50 {
-		t.Errorf("default memory is %d bytes", m)
-	}
-}
-
 func TestExitCode(t *testing.T) {
 	for _, c := range []struct {
 		err  error

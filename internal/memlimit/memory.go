@@ -1,4 +1,5 @@
-package shell
+// Package memlimit says how much memory this process may use, and makes it collect garbage early enough.
+package memlimit
 
 import (
 	"fmt"
@@ -14,9 +15,9 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// DefaultMemory returns the bytes that a worker or a coordinator may use by default: 80% of the machine's memory, or
+// Default returns the bytes that a worker or a coordinator may use by default: 80% of the machine's memory, or
 // of the limit of its control groups if that is lower.
-func DefaultMemory() uint64 {
+func Default() uint64 {
 	const unknown = 4 << 30
 	total := allowedMemory()
 	if total == math.MaxUint64 {
@@ -39,10 +40,10 @@ func LimitGarbage(dataBytes int64) {
 // allowedMemory returns the bytes that this process may use, or math.MaxUint64 if that is not known.
 func allowedMemory() uint64 { return min(machineMemory("/proc/meminfo"), groupMemory("/")) }
 
-// MemoryWarning returns what is wrong with the memory that the user gives to this process, or "".
-func MemoryWarning(given Size) string { return memoryWarning(uint64(given), allowedMemory()) }
+// Warning returns what is wrong with the memory that the user gives to this process, or "".
+func Warning(given uint64) string { return warning(given, allowedMemory()) }
 
-func memoryWarning(given, allowed uint64) string {
+func warning(given, allowed uint64) string {
 	if given <= allowed {
 		return ""
 	}

@@ -1,4 +1,5 @@
-package shell
+// Package screen fits what is printed to a width: lines, messages and tables.
+package screen
 
 import (
 	"bytes"

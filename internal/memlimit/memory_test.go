@@ -1,4 +1,4 @@
-package shell
+package memlimit
 
 import (
 	"math"
@@ -21,8 +21,7 @@ func TestMemoryOfControlGroups(t *testing.T) {
 			"sys/fs/cgroup/system.slice/memory.max":                "3000\n",
 			"sys/fs/cgroup/system.slice/cleave.service/memory.max": "max\n"}, 3000},
 		"version 1, a container that sees the path of its host": {map[string]string{
-			"proc/self/cgroup": "5:cpu,cpuacct:/docker/12\n4:memory:/docker/12\n0::/docker/12\n",
-
+			"proc/self/cgroup":                           "5:cpu,cpuacct:/docker/12\n4:memory:/docker/12\n0::/docker/12\n",
 			"sys/fs/cgroup/memory/memory.limit_in_bytes": "2000\n"}, 2000},
 		"version 1, a group and the one above": {map[string]string{
 			"proc/self/cgroup":                               "4:hugetlb,memory:/a/b\n",
@@ -50,12 +49,18 @@ func TestMemoryOfControlGroups(t *testing.T) {
 	}
 }
 
-func TestMemoryWarning(t *testing.T) {
-	if warning := memoryWarning(1<<30, 1<<30); warning != "" {
-		t.Errorf("as much as there is: %q", warning)
+func TestWarning(t *testing.T) {
+	if says := warning(1<<30, 1<<30); says != "" {
+		t.Errorf("as much as there is: %q", says)
 	}
-	if warning := memoryWarning(1<<30, 200<<20); !strings.Contains(warning,
+	if says := warning(1<<30, 200<<20); !strings.Contains(says,
 		"--memory of 1 GiB, and its system allows it 200 MiB") {
-		t.Errorf("more than there is: %q", warning)
+		t.Errorf("more than there is: %q", says)
+	}
+}
+
+func TestDefaultIsPartOfTheMachine(t *testing.T) {
+	if m := Default(); m < 64<<20 || m > 1<<50 {
+		t.Errorf("default memory is %d bytes", m)
 	}
 }
