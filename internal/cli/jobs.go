@@ -321,7 +321,7 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 	if err != nil {
 		return err
 	}
-	job, err := c.Submit(ctx, prepared.Request(s.spec, flags.requestID), s.data, progress)
+	job, err := c.Submit(ctx, prepared.Proto(s.spec, flags.requestID), s.data, progress)
 	if err != nil {
 		return explainReuse(prepared.Locate(err))
 	}

@@ -39,11 +39,16 @@ func (f *truthFlags) check() error {
 	return nil
 }
 
+// input returns the file of true labels.
+func (f *truthFlags) input(stdin io.Reader) format.Input {
+	return format.Input{Path: f.file, Stdin: stdin}
+}
+
 // loadTruth reads the truth about the points of a result, or returns nil if no file is named. The filter tells which
 // rows of the data file are points.
 func (a *app) loadTruth(f truthFlags, filter *jobflags.RowFilter, points int,
 	naming table.Naming) (*jobflags.Truth, error) {
-	t, err := jobflags.ReadTruth(format.Input{Path: f.file, Stdin: a.stdin}, f.scoreOn, filter.FileRows(points), naming)
+	t, err := jobflags.ReadTruth(f.input(a.stdin), f.scoreOn, filter.FileRows(points), naming)
 	if err != nil {
 		return nil, err
 	}

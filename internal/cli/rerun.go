@@ -108,7 +108,7 @@ func (a *app) rerunCommandLine(ctx context.Context, then *recordedCommand, f *re
 
 // recordedCommand is the recorded command line of a run, or of a call of cleave result.
 type recordedCommand struct {
-	app  *app // with that command line and its access flags
+	app  *app                // with that command line and its access flags
 	run  *runFlags           // nil for result
 	data *jobflags.DataFlags // relative paths are resolved
 }

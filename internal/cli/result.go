@@ -353,7 +353,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if err := checkRows("the data", j.Data.Rows(), "the run in "+folder, int(r.Result.GetRows())); err != nil {
 		return s, err
 	}
-	truth, err := j.LoadTruth(run.truth.file, run.truth.scoreOn)
+	truth, err := j.LoadTruth(run.truth.input(a.stdin), run.truth.scoreOn)
 	if err != nil {
 		return s, err
 	}

@@ -129,7 +129,7 @@ func (r *runner) run(ctx context.Context, c *client.Client) (*delivery, error) {
 	if err := a.checkGraph(&flags.output, job.Spec, &flags.job.DataFlags); err != nil {
 		return nil, err
 	}
-	truth, err := job.LoadTruth(flags.truth.file, flags.truth.scoreOn)
+	truth, err := job.LoadTruth(flags.truth.input(a.stdin), flags.truth.scoreOn)
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +153,8 @@ func (r *runner) run(ctx context.Context, c *client.Client) (*delivery, error) {
 	return d, client.Cause(ctx, err)
 }
 
-// complete submits the job, waits for its end, and fetches its result. From then on, what fails concerns only a part of
-// the result. truth is nil if there is none, or if it names rows of a table that is not read yet.
+// complete submits the job, waits for its end, and fetches its result. An error that comes with a result concerns a
+// part of it. truth is nil if there is none, or if it names rows of a table that is not read yet.
 func (r *runner) complete(ctx context.Context, c *client.Client, job *jobflags.Job, truth *jobflags.Truth,
 	progress *report.Progress) (*delivery, error) {
 	flags := r.flags
@@ -162,7 +162,7 @@ func (r *runner) complete(ctx context.Context, c *client.Client, job *jobflags.J
 	if err != nil {
 		return nil, err
 	}
-	id, late := c.Complete(ctx, job.Request(s.spec, flags.requestID), s.data, progress, flags.onInterrupt())
+	id, late := c.Complete(ctx, job.Proto(s.spec, flags.requestID), s.data, progress, flags.onInterrupt())
 	r.jobID = id
 	if late != nil && !fault.Is(late, fault.LabelsSoFar) {
 		return nil, explainReuse(job.Locate(late))
@@ -190,7 +190,7 @@ func (r *runner) complete(ctx context.Context, c *client.Client, job *jobflags.J
 	result.AddRecipe(known.Table)
 	var unread error
 	if truth == nil {
-		truth, unread = known.LoadTruth(flags.truth.file, flags.truth.scoreOn)
+		truth, unread = known.LoadTruth(flags.truth.input(r.app.stdin), flags.truth.scoreOn)
 	}
 	unscored := result.Score(truth)
 	progress.End()

@@ -117,47 +117,47 @@ func (f *Flags) displayName() string {
 }
 
 // readJobFile reads the spec, the name and the scheduling of a job from YAML or JSON with the field names of the API.
-// It returns an empty job if path is "".
-func readJobFile(path string) (*Job, error) {
-	job := &Job{Spec: &cleavev1.JobSpec{}, Scheduling: &cleavev1.Scheduling{}}
+// It returns an empty request if path is "".
+func readJobFile(path string) (*Request, error) {
+	request := &Request{Spec: &cleavev1.JobSpec{}, Scheduling: &cleavev1.Scheduling{}}
 	if path == "" {
-		return job, nil
+		return request, nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return job, fault.Invalid("FILE_NOT_READABLE", "%s: the job file cannot be read: %v", path,
+		return request, fault.Invalid("FILE_NOT_READABLE", "%s: the job file cannot be read: %v", path,
 			shell.WithoutPath(err))
 	}
 	document, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
-		return job, fault.Invalid("BAD_JOB_FILE", "%s: %v", path, err)
+		return request, fault.Invalid("BAD_JOB_FILE", "%s: %v", path, err)
 	}
 	if strings.TrimSpace(string(document)) == "null" {
-		return job, nil
+		return request, nil
 	}
-	if err := job.unmarshal(document); err != nil {
+	if err := request.unmarshal(document); err != nil {
 		message := err.Error()
 		if _, problem, found := strings.Cut(message, "): "); found && strings.HasPrefix(message, "proto:") {
 			message = problem // without the line, which is one of the JSON
 		}
-		return job, fault.Invalid("BAD_JOB_FILE", "%s: this is not a job: %s", path,
+		return request, fault.Invalid("BAD_JOB_FILE", "%s: this is not a job: %s", path,
 			strings.TrimPrefix(message, "proto: "))
 	}
-	return job, nil
+	return request, nil
 }
 
 // unmarshal reads the fields of the spec, the name and the scheduling from one JSON object.
-func (j *Job) unmarshal(document []byte) error {
+func (r *Request) unmarshal(document []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(document, &fields); err != nil {
-		return protojson.Unmarshal(document, j.Spec) // for its error message
+		return protojson.Unmarshal(document, r.Spec) // for its error message
 	}
 	scheduling := map[string]json.RawMessage{}
-	known := j.Scheduling.ProtoReflect().Descriptor().Fields()
+	known := r.Scheduling.ProtoReflect().Descriptor().Fields()
 	for name, value := range fields {
 		switch {
 		case name == "display_name" || name == "displayName":
-			if err := json.Unmarshal(value, &j.Name); err != nil {
+			if err := json.Unmarshal(value, &r.Name); err != nil {
 				return fmt.Errorf("invalid value for string field display_name: %s", value)
 			}
 		case known.ByJSONName(name) != nil || known.ByTextName(name) != nil:
@@ -170,7 +170,7 @@ func (j *Job) unmarshal(document []byte) error {
 	for _, part := range []struct {
 		fields  map[string]json.RawMessage
 		message proto.Message
-	}{{scheduling, j.Scheduling}, {fields, j.Spec}} {
+	}{{scheduling, r.Scheduling}, {fields, r.Spec}} {
 		text, err := json.Marshal(part.fields)
 		if err == nil {
 			err = protojson.Unmarshal(text, part.message)

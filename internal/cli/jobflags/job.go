@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"google.golang.org/protobuf/proto"
 
@@ -18,13 +17,24 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
+// Request is what creates a job, besides its data.
+type Request struct {
+	Spec       *cleavev1.JobSpec
+	Name       string // the display name
+	Scheduling *cleavev1.Scheduling
+}
+
+// Proto returns the request of the API. The spec is that of the job, with its data and tables by their ids. A request
+// id makes the call idempotent; it may be empty.
+func (r *Request) Proto(spec *cleavev1.JobSpec, requestID string) *cleavev1.CreateJobRequest {
+	return &cleavev1.CreateJobRequest{Spec: spec, RequestId: requestID, DisplayName: r.Name, Scheduling: r.Scheduling}
+}
+
 // Job is a job to submit: its spec, with the tables of files inline, and its data unless the coordinator has them. A
 // row is a row of the data file, a point is one of those that are clustered; Filter converts between them. Nothing
 // changes a job that Prepare, SentTable.Complete or SentTable.Named has returned.
 type Job struct {
-	Spec       *cleavev1.JobSpec
-	Name       string // the display name
-	Scheduling *cleavev1.Scheduling
+	Request
 	Loaded
 	Stream  *Stream  // sends the table while it is read, so that the points are not loaded; nil for other data
 	Points  int      // how many there are; 0 for a table that is not sent yet
@@ -36,8 +46,7 @@ type Job struct {
 
 	classes     table.Classes     // the classes that seeds name; the truth has its own
 	seeds       []constraint.Seed // of rows of the data file; labels are indexes of classes.Names if it has any
-	stdin       io.Reader
-	columnTruth *Truth // the classes in the label column, of all rows of the file
+	columnTruth *Truth            // the classes in the label column, of all rows of the file
 }
 
 // Prepare makes a job of the flags and the files that they name. It checks the flags before it reads large files.
@@ -57,10 +66,11 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context,
 	if err := f.checkLabels(); err != nil {
 		return nil, err
 	}
-	j, err := readJobFile(f.jobFile)
+	request, err := readJobFile(f.jobFile)
 	if err != nil {
 		return nil, err
 	}
+	j := &Job{Request: *request}
 	spec := j.Spec
 	switch {
 	case source == "" && spec.GetDatasetId() == "":
@@ -73,7 +83,6 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context,
 	if err := f.checkTable(source); err != nil { // it may read the beginning of standard input
 		return nil, err
 	}
-	j.stdin = f.input.stdin
 	kind := f.kindOf(source)
 	if source == "" {
 		described, err := describe(ctx, spec.GetDatasetId())
@@ -107,12 +116,6 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context,
 	}
 	j.Loaded, j.Points, j.Columns = *l, l.Data.Rows(), ColumnsOf(l.Data)
 	return j, f.loadTables(j)
-}
-
-// Request returns the request that creates the job. The spec is that of the job, with its data and tables by their
-// ids. A request id makes the call idempotent; it may be empty.
-func (j *Job) Request(spec *cleavev1.JobSpec, requestID string) *cleavev1.CreateJobRequest {
-	return &cleavev1.CreateJobRequest{Spec: spec, RequestId: requestID, DisplayName: j.Name, Scheduling: j.Scheduling}
 }
 
 // AllNotices returns what to tell the user before the job begins. A remote coordinator reports how columns became

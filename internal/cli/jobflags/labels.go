@@ -284,16 +284,15 @@ func ReadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (
 
 // LoadTruth returns the true labels of the job's points, from a file or the label column, or nil if there are none.
 // scoreOn is "" without a file of truths. If the table is streamed, it only checks the files and returns nil.
-func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
+func (j *Job) LoadTruth(in format.Input, scoreOn string) (*Truth, error) {
 	if j.Stream != nil {
-		if path == StandardInput {
+		if in.Path == StandardInput {
 			return nil, nil // it can be read only once
 		}
-		_, err := ReadTruth(format.Input{Path: path}, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
+		_, err := ReadTruth(in, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
 		return nil, err
 	}
-	t, err := ReadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Points),
-		table.Naming{IDs: j.IDs})
+	t, err := ReadTruth(in, scoreOn, j.Filter.FileRows(j.Points), table.Naming{IDs: j.IDs})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/clitest"
 )
@@ -38,7 +39,7 @@ func TestTheTruthNamesNoClusters(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.args, err)
 		}
-		truth, err := j.LoadTruth(c.truth, "")
+		truth, err := j.LoadTruth(format.Input{Path: c.truth}, "")
 		if err != nil {
 			t.Fatalf("%s: %v", c.args, err)
 		}

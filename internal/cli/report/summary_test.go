@@ -68,7 +68,7 @@ func TestWhatTheCoordinatorHolds(t *testing.T) {
 		Supervision: &cleavev1.Supervision{Constraints: &cleavev1.TableInput{}}}
 	for want, spec := range map[string]*cleavev1.JobSpec{"a sample of the rows": kmeans,
 		"distances of constrained points": linked} {
-		if got := coordinatorHolds(&jobflags.Job{Spec: spec}, &cleavev1.Plan{}); !slices.Equal(got, []string{want}) {
+		if got := coordinatorHolds(&jobflags.Job{Request: jobflags.Request{Spec: spec}}, &cleavev1.Plan{}); !slices.Equal(got, []string{want}) {
 			t.Errorf("%v instead of %s", got, want)
 		}
 	}
@@ -79,17 +79,18 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 	const hostile = "\x1b[2Jw1\nfiles  gone"
 	const escaped = `\x1b[2Jw1\nfiles  gone`
 	notice := &cleavev1.Notice{Reason: "CONFLICT", Message: hostile}
+	job := &jobflags.Job{Request: jobflags.Request{Spec: &cleavev1.JobSpec{}}}
 	for name, print := range map[string]func(w *bytes.Buffer) error{
 		"summary": func(w *bytes.Buffer) error {
 			return (&Report{Outcome: &client.Outcome{Result: &cleavev1.Result{}}}).Summarize(w,
 				[]*cleavev1.Notice{notice}, nil)
 		},
 		"plan": func(w *bytes.Buffer) error {
-			return PrintPlan(w, &jobflags.Job{Spec: &cleavev1.JobSpec{}},
+			return PrintPlan(w, job,
 				&cleavev1.Plan{Tiles: 1, Shares: []*cleavev1.WorkerShare{{Name: hostile}}})
 		},
 		"plan without workers": func(w *bytes.Buffer) error {
-			return PrintPlan(w, &jobflags.Job{Spec: &cleavev1.JobSpec{}}, &cleavev1.Plan{Explanation: hostile})
+			return PrintPlan(w, job, &cleavev1.Plan{Explanation: hostile})
 		},
 		"warning": func(w *bytes.Buffer) error {
 			NewProgress(w, false).Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: notice}}))
