@@ -21,7 +21,8 @@ func TestMemoryOfControlGroups(t *testing.T) {
 			"sys/fs/cgroup/system.slice/memory.max":                "3000\n",
 			"sys/fs/cgroup/system.slice/cleave.service/memory.max": "max\n"}, 3000},
 		"version 1, a container that sees the path of its host": {map[string]string{
-			"proc/self/cgroup":                           "5:cpu,cpuacct:/docker/12\n4:memory:/docker/12\n0::/docker/12\n",
+			"proc/self/cgroup": "5:cpu,cpuacct:/docker/12\n4:memory:/docker/12\n" +
+				"0::/docker/12\n",
 			"sys/fs/cgroup/memory/memory.limit_in_bytes": "2000\n"}, 2000},
 		"version 1, a group and the one above": {map[string]string{
 			"proc/self/cgroup":                               "4:hugetlb,memory:/a/b\n",

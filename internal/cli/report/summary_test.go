@@ -68,7 +68,8 @@ func TestWhatTheCoordinatorHolds(t *testing.T) {
 		Supervision: &cleavev1.Supervision{Constraints: &cleavev1.TableInput{}}}
 	for want, spec := range map[string]*cleavev1.JobSpec{"a sample of the rows": kmeans,
 		"distances of constrained points": linked} {
-		if got := coordinatorHolds(&jobflags.Job{Request: jobflags.Request{Spec: spec}}, &cleavev1.Plan{}); !slices.Equal(got, []string{want}) {
+		job := &jobflags.Job{Request: jobflags.Request{Spec: spec}}
+		if got := coordinatorHolds(job, &cleavev1.Plan{}); !slices.Equal(got, []string{want}) {
 			t.Errorf("%v instead of %s", got, want)
 		}
 	}
