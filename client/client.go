@@ -11,7 +11,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"time"
@@ -75,7 +74,7 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 		return slices.Concat(own, secured, s.GRPC), err
 	})
 	if err != nil {
-		return nil, refused(err)
+		return nil, asError(err)
 	}
 	c.leader.warn = c.warn
 	c.leader.explain = c.explain
@@ -100,21 +99,21 @@ func (c *Client) Close() { c.leader.close() }
 func (c *Client) Address() string { return c.address }
 
 // Retry calls do until it succeeds, fails for good, or has been tried for long enough. Use it for streams: do opens a
-// new one on every call. Calls that do makes with the context that it gets are not repeated by themselves. Retry
-// converts the error of a call that do returns to an *Error.
-func (c *Client) Retry(ctx context.Context, do func(context.Context) error) error {
-	err := c.leader.repeat(ctx, do)
-	if own, is := errors.AsType[ownError](err); is {
-		return own.err
-	}
-	return c.explain(err)
+// new one on every call. Calls that do makes with the context that it gets are not repeated by themselves. If another
+// attempt would continue after what this one has received, do calls progressed, so that the next failure is the first
+// one again. Retry converts the error of a call that do returns to an *Error.
+func (c *Client) Retry(ctx context.Context, do func(ctx context.Context, progressed func()) error) error {
+	return c.explain(c.leader.repeat(ctx, c.warn, do))
 }
 
-// ownError is an error of a function that the caller passed in. It hides its cause, so that Retry ends with it even if
-// that is an error for which calls to a coordinator are repeated.
-type ownError struct{ err error }
-
-func (e ownError) Error() string { return e.err.Error() }
+// Final returns an error by which a function that Retry calls ends it: Retry returns err as it is, even if it is one
+// for which calls to a coordinator are repeated. It returns nil for nil.
+func Final(err error) error {
+	if err == nil {
+		return nil
+	}
+	return finalError{err}
+}
 
 // ListJobs lists the jobs that match a request. It fetches pages as they are needed.
 func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) iter.Seq2[*cleavev1.Job, error] {

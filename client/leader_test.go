@@ -86,7 +86,7 @@ func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
 			for away, back := range map[time.Duration]bool{500 * time.Millisecond: true, 20 * time.Second: answered,
 				2 * reconnectTimeout: false} {
 				began := time.Now()
-				err := l.repeat(t.Context(), func(context.Context) error {
+				err := l.repeat(t.Context(), l.warn, func(context.Context, func()) error {
 					if time.Since(began) < away {
 						return status.Error(codes.Unavailable, "connection refused")
 					}
@@ -101,7 +101,7 @@ func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
 			}
 			began := time.Now()
 			refused := wire.Status(fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "no disk"))
-			if err := l.repeat(t.Context(), func(context.Context) error { return refused }); err == nil ||
+			if err := l.repeat(t.Context(), l.warn, func(context.Context, func()) error { return refused }); err == nil ||
 				time.Since(began) > 10*time.Second {
 				t.Errorf("answered %v: what a coordinator cannot do is %v after %v", answered, err, time.Since(began))
 			}
@@ -116,7 +116,7 @@ func TestALongCallIsRepeated(t *testing.T) {
 		c := refusedClient(t, nil)
 		c.leader.answered.Store(true)
 		calls := 0
-		err := c.leader.repeat(t.Context(), func(context.Context) error {
+		err := c.leader.repeat(t.Context(), c.warn, func(context.Context, func()) error {
 			if calls++; calls > 1 {
 				return nil
 			}

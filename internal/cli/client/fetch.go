@@ -1,13 +1,12 @@
 package client
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"google.golang.org/grpc"
 
+	"github.com/cleave-project/cleave/client"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -98,7 +97,7 @@ type streamCall[P, R any] func(context.Context, *P, ...grpc.CallOption) (grpc.Se
 func receive[P, R, T any](
 	ctx context.Context, c *Client, call streamCall[P, R], request *P, read func(next func() (*R, error)) (T, error),
 ) (value T, _ error) {
-	err := c.Retry(ctx, func(ctx context.Context) error {
+	err := c.Retry(ctx, func(ctx context.Context, _ func()) error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
 		stream, err := call(ctx, request)
@@ -211,8 +210,7 @@ func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Datas
 func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*table.Table) error,
 	columns ...string) error {
 	done := 0 // the number of rows that yield has had
-	var refused error
-	err := c.Retry(ctx, func(ctx context.Context) error {
+	return c.Retry(ctx, func(ctx context.Context, progressed func()) error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
 		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: tableID, Columns: columns})
@@ -232,13 +230,13 @@ func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*
 				t = t.Take(choose.All[int](t.Rows())[skip:])
 			}
 			done = end
-			if refused = yield(t); refused != nil {
-				return errors.New("stopped")
+			if err := yield(t); err != nil {
+				return client.Final(err)
 			}
+			progressed()
 			return nil
 		})
 	})
-	return cmp.Or(refused, err)
 }
 
 // SampleTable fetches evenly spaced rows of a table, see choose.Even.

@@ -121,6 +121,31 @@ func TestEachTableRowsAcrossBrokenStreams(t *testing.T) {
 	}
 }
 
+// A long table arrives however often its stream breaks, as long as each stream gets further.
+func TestEachTableRowsIsNotGivenUpWhileItGetsFurther(t *testing.T) {
+	dialed, err := client.Dial("127.0.0.1:1", client.WithoutEncryption())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialed.Close()
+	const rows = 9
+	broken := &brokenTable{}
+	var all []int64
+	for row := range int64(rows) {
+		all = append(all, row)
+		broken.calls = append(broken.calls, [][]int64{slices.Clone(all)})
+	}
+	dialed.Tables = broken
+	var got []int64
+	err = (&Client{Client: dialed}).EachTableRows(t.Context(), "t", func(part *table.Table) error {
+		got = append(got, part.Columns[0].Integers...)
+		return nil
+	})
+	if err != nil || !slices.Equal(got, all) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
 // An error of the caller ends the rows, even one for which the stream would be opened again.
 func TestEachTableRowsEndsWithItsCallersError(t *testing.T) {
 	dialed, err := client.Dial("127.0.0.1:1", client.WithoutEncryption())
