@@ -42,18 +42,13 @@ func serveGRPC(t *testing.T, server *grpc.Server) (address string) {
 	return address
 }
 
-// A server of another version, a server that is down, and a port of something else are told apart.
-func TestWhatAnswers(t *testing.T) {
-	down, downAddress := listen(t)
-	down.Close()
-	web, webAddress := listen(t)
-	page := &http.Server{Handler: http.NotFoundHandler()} //nolint:gosec // a test
-	go page.Serve(web)                                    //nolint:errcheck // it ends with Close
-	t.Cleanup(func() { page.Close() })
-	banner, bannerAddress := listen(t)
+// serveBanner serves another protocol until the test ends.
+func serveBanner(t *testing.T) (address string) {
+	t.Helper()
+	listener, address := listen(t)
 	go func() {
 		for {
-			conn, err := banner.Accept()
+			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
@@ -64,6 +59,17 @@ func TestWhatAnswers(t *testing.T) {
 			}()
 		}
 	}()
+	return address
+}
+
+// A server of another version, a server that is down, and a port of something else are told apart.
+func TestWhatAnswers(t *testing.T) {
+	down, downAddress := listen(t)
+	down.Close()
+	web, webAddress := listen(t)
+	page := &http.Server{Handler: http.NotFoundHandler()} //nolint:gosec // a test
+	go page.Serve(web)                                    //nolint:errcheck // it ends with Close
+	t.Cleanup(func() { page.Close() })
 	newer := grpc.NewServer()
 	newer.RegisterService(&grpc.ServiceDesc{ServiceName: "cleave.v2.JobService", HandlerType: (*any)(nil)}, nil)
 	reflection.Register(newer)
@@ -79,7 +85,7 @@ func TestWhatAnswers(t *testing.T) {
 	}{
 		{"nobody", downAddress, NotReachable, "does not answer: dial tcp", codes.Unavailable, true},
 		{"a web server", webAddress, NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
-		{"another protocol", bannerAddress, NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
+		{"another protocol", serveBanner(t), NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
 		{"gRPC without reflection", serveGRPC(t, grpc.NewServer()), NotCleave, "is not a Cleave coordinator",
 			codes.FailedPrecondition, false},
 		{"gRPC of others", serveGRPC(t, foreign), NotCleave, "is not a Cleave coordinator",

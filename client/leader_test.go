@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -33,13 +32,7 @@ func fakeCoordinator(t *testing.T, answer func() error) (address string, calls *
 		}
 		return stream.SendMsg(&emptypb.Empty{})
 	}))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go server.Serve(listener) //nolint:errcheck // it ends with Stop
-	t.Cleanup(server.Stop)
-	return listener.Addr().String(), calls
+	return serveGRPC(t, server), calls
 }
 
 // Calls go to the coordinator that a standby names, also to one that the client was not given, and stay there.

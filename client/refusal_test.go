@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -33,7 +32,7 @@ type requested struct {
 }
 
 // connectTo is a client of a server that answers all calls by handle, and what the client is told.
-func connectTo(t *testing.T, handle func(call int32, stream grpc.ServerStream) error) (c *Client, warnings *[]string) {
+func connectTo(t *testing.T, handle func(call int32, stream grpc.ServerStream) error) (_ *Client, warnings *[]string) {
 	t.Helper()
 	var calls atomic.Int32
 	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
@@ -43,14 +42,8 @@ func connectTo(t *testing.T, handle func(call int32, stream grpc.ServerStream) e
 		}
 		return handle(calls.Add(1), requested{stream, request})
 	}))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go server.Serve(listener) //nolint:errcheck // it ends with Stop
-	t.Cleanup(server.Stop)
 	warnings = &[]string{}
-	c, err = Dial(listener.Addr().String(), WithWarnings(func(format string, args ...any) {
+	c, err := Dial(serveGRPC(t, server), WithWarnings(func(format string, args ...any) {
 		*warnings = append(*warnings, fmt.Sprintf(format, args...))
 	}))
 	if err != nil {
