@@ -3,12 +3,12 @@ import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/prot
 import type { Client } from "@connectrpc/connect";
 import { Connection } from "./connection.js";
 import type { CallOptions, ConnectionOptions, RetryBudget } from "./connection.js";
-import { CleaveError, invalid, jobError } from "./errors.js";
+import { CleaveError, found, invalid, isAbsence, jobError } from "./errors.js";
 import { ClusterService } from "./gen/cleave/v1/cluster_pb.js";
 import { DatasetService } from "./gen/cleave/v1/dataset_pb.js";
 import type { Dataset } from "./gen/cleave/v1/dataset_pb.js";
 import type { Event, Notice, Progress } from "./gen/cleave/v1/event_pb.js";
-import { JobState } from "./gen/cleave/v1/job_pb.js";
+import { JobState, StopReason } from "./gen/cleave/v1/job_pb.js";
 import type { Job as JobMessage } from "./gen/cleave/v1/job_pb.js";
 import { JobService } from "./gen/cleave/v1/job_service_pb.js";
 import type { TablePointsSchema } from "./gen/cleave/v1/recipe_pb.js";
@@ -89,8 +89,8 @@ export interface Prediction extends Labels {
   notices: Notice[];
 }
 
-// The server sends something every two seconds. After this time without anything the connection is taken for dead.
-const idleTimeoutMs = 30_000;
+// The server sends something every two seconds. After this time without anything a watch is taken for dead.
+const silenceMs = 10_000;
 
 // More pairs or seeds than this are uploaded as a table; fewer are part of the request.
 const maxInlineRows = 20_000;
@@ -162,7 +162,7 @@ export class Cleave {
     }
     const request = {
       spec,
-      requestId: options.requestId ?? crypto.randomUUID(),
+      requestId: options.requestId ?? "", // the connection makes one
       displayName: options.displayName ?? "",
       ...(options.scheduling && { scheduling: options.scheduling }),
     };
@@ -209,12 +209,12 @@ export class Cleave {
       signal?.throwIfAborted();
       signal?.addEventListener("abort", abort, { once: true });
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const resetIdleTimer = () => {
+      const resetTimer = () => {
         clearTimeout(timer);
-        timer = setTimeout(() => attempt.abort(idleTimeoutError()), idleTimeoutMs);
+        timer = setTimeout(() => attempt.abort(silenceError()), silenceMs);
       };
       try {
-        resetIdleTimer();
+        resetTimer();
         for await (const { item } of this.api.jobs.watchJob({ jobId, afterSequence: last }, { signal: attempt.signal })) {
           budget.reset();
           clearTimeout(timer); // the caller may take its time with an event
@@ -224,13 +224,15 @@ export class Cleave {
             yield item.value;
             if (item.value.what.case === "ended") return;
           }
-          resetIdleTimer();
+          resetTimer();
         }
         const { job } = await this.api.jobs.getJob({ jobId, withoutSpec: true }, { signal: attempt.signal });
         if (hasEnded(job!)) return; // the caller knows the last event already
-        throw new CleaveError("UNAVAILABLE", "the stream ended before the job", { reason: "CONNECTION_LOST" });
+        throw found("NOT_REACHABLE", "the stream ended before the job");
       } catch (error) {
-        await budget.pause(error, signal);
+        await budget.pause(error, signal).catch((last: unknown) => {
+          throw watchLost(jobId, last);
+        });
       } finally {
         clearTimeout(timer);
         signal?.removeEventListener("abort", abort);
@@ -326,8 +328,20 @@ export class Job {
     return this.cleave.watch(this.id, options);
   }
 
-  /** Waits until the job has ended. It fails with the error of the job if the job failed. A canceled job has ended too. */
+  /**
+   * Waits until the job has ended, and returns it. It fails if the job failed or was canceled. A job that its time limit ended is
+   * returned if it has labels.
+   */
   async wait(options: WatchOptions = {}): Promise<JobMessage> {
+    const job = await this.#end(options);
+    if (job.state !== JobState.CANCELLED) return job;
+    if (job.stopReason !== StopReason.TIME_LIMIT) throw found("JOB_CANCELLED", `job ${this.id} was canceled`, { jobId: this.id });
+    if (await this.#hasLabels(options)) return job;
+    throw found("TIME_LIMIT", `job ${this.id} was ${job.statusMessage}`, { jobId: this.id });
+  }
+
+  /** Waits until the job has ended. It fails if the job failed. */
+  async #end(options: WatchOptions): Promise<JobMessage> {
     if (!hasEnded(this.#state)) {
       for await (const _ of this.watch({ ...options, afterSequence: this.#state.lastSequence })) {
         // Only the end matters.
@@ -338,22 +352,32 @@ export class Job {
     return this.#state;
   }
 
-  /** Waits until the job has ended, and returns its labels. */
+  async #hasLabels(options: CallOptions): Promise<boolean> {
+    try {
+      const { result } = await this.cleave.api.jobs.getResult({ jobId: this.id }, callOf(options.signal));
+      return result!.rows > 0;
+    } catch (error) {
+      if (isAbsence(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Waits until the job has ended, and returns its labels, or those so far if it was canceled. */
   async labels(options: CallOptions & { k?: number } = {}): Promise<Labels> {
-    await this.wait(callOf(options.signal));
+    await this.#end(callOf(options.signal));
     return this.cleave.labels(this.id, options);
   }
 
   /** Waits until the job has ended, and returns its result: the chosen method, the sizes of the clusters, and so on. */
   async result(options: CallOptions = {}): Promise<Result> {
-    await this.wait(options);
+    await this.#end(options);
     const { result } = await this.cleave.api.jobs.getResult({ jobId: this.id }, callOf(options.signal));
     return result!;
   }
 
   /** Waits until the job has ended, and assigns new rows to its clusters. */
   async predict(data: Data, options: CallOptions = {}): Promise<Prediction> {
-    await this.wait(options);
+    await this.#end(options);
     return this.cleave.predict(this.id, data, options);
   }
 
@@ -376,7 +400,10 @@ class LabelParts {
   readonly #rows: number[][] = [];
   readonly #ids: string[][] = [];
 
-  add(part: { labels: number[]; rows: number[]; ids: string[] }): void {
+  add(part: { firstIndex: number; labels: number[]; rows: number[]; ids: string[] }): void {
+    if (part.firstIndex !== this.count) {
+      throw found("BAD_ANSWER", `the server sent labels from row ${part.firstIndex}, expected row ${this.count}`);
+    }
     this.count += part.labels.length;
     this.#labels.push(part.labels);
     this.#rows.push(part.rows);
@@ -436,6 +463,13 @@ function callOf(signal: AbortSignal | undefined): { signal?: AbortSignal } {
   return signal ? { signal } : {};
 }
 
-function idleTimeoutError(): CleaveError {
-  return new CleaveError("UNAVAILABLE", `the server sent nothing for ${idleTimeoutMs / 1000} seconds`, { reason: "CONNECTION_LOST" });
+function silenceError(): CleaveError {
+  return found("NOT_REACHABLE", `the server sent nothing for ${silenceMs / 1000} seconds`);
+}
+
+/** Returns the error of a watch that is given up, if it was for a temporary one, or else that error. */
+function watchLost(jobId: string, error: unknown): unknown {
+  if (!(error instanceof CleaveError) || !error.isTemporary) return error;
+  const message = `job ${jobId} cannot be watched, and may still be running: ${error.message}`;
+  return found("WATCH_LOST", message, { jobId, retryAfterMs: error.retryAfterMs, cause: error });
 }

@@ -4,7 +4,7 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 import type { DescService } from "@bufbuild/protobuf";
 import { explain, newFetch } from "#platform";
 import type { TLSOptions } from "./platform/node.js";
-import { CleaveError, fromConnect, fromStatus, invalid, isUnanswered } from "./errors.js";
+import { CleaveError, found, fromConnect, fromStatus, invalid, isUnanswered } from "./errors.js";
 
 /** Where the server is, and who calls. */
 export interface ConnectionOptions {
@@ -71,7 +71,8 @@ export class Connection {
 
   /** Moves on from a server that did not answer or does not lead, unless another call has done so. */
   #leave(url: string, error: unknown): void {
-    if (url === this.#current && error instanceof CleaveError && error.code === "UNAVAILABLE") {
+    const failed = error instanceof CleaveError && (error.code === "UNAVAILABLE" || error.reason === "HANDSHAKE_FAILED");
+    if (url === this.#current && failed) {
       this.#current = this.#urls[(this.#urls.indexOf(url) + 1) % this.#urls.length]!;
     }
   }
@@ -84,9 +85,9 @@ export class Connection {
       switch (method.methodKind) {
         case "unary":
           return (input: { requestId?: string }, options?: ConnectCallOptions) => {
-            const once = () => call(input as never, options) as Promise<unknown>;
-            const repeatable = method.name !== "CreateJob" || Boolean(input.requestId);
-            return repeatable ? this.retry(once, options) : this.attempt(once, options);
+            // A job needs an ID, so that repeating the call creates no second one.
+            const request = method.name === "CreateJob" && !input.requestId ? { ...input, requestId: crypto.randomUUID() } : input;
+            return this.retry(() => call(request as never, options) as Promise<unknown>, options);
           };
         case "server_streaming":
           return (input: never, options?: ConnectCallOptions) => this.#stream(() => call(input, options) as AsyncIterable<unknown>, options);
@@ -172,15 +173,16 @@ export class Connection {
       this.#reached = true;
       return failed;
     }
-    return (await this.#diagnose(error, url, signal)) ?? failed ?? error;
+    return (await this.#diagnose(error, failed, url, signal)) ?? failed ?? error;
   }
 
   /**
-   * Finds out why a call got no answer of Cleave by asking what is at the address. It returns undefined if that is a server of
-   * this version of the API, which then has answered.
+   * Finds out why a call got no answer of Cleave by asking what is at the address. failed is the error as the server said it, if it
+   * did. It returns undefined if that is the answer of a server of this version of the API.
    */
-  async #diagnose(error: unknown, url: string, signal: AbortSignal | undefined): Promise<CleaveError | undefined> {
-    const cause = error;
+  async #diagnose(
+    cause: unknown, failed: CleaveError | undefined, url: string, signal: AbortSignal | undefined,
+  ): Promise<CleaveError | undefined> {
     const timeout = AbortSignal.timeout(probeTimeoutMs);
     let response: Response;
     let text: string;
@@ -190,29 +192,39 @@ export class Connection {
     } catch (probed) {
       const { failure, detail } = await explain(probed, url);
       if (failure === "certificate") {
-        return new CleaveError("UNAVAILABLE", `the certificate of the server at ${url} is not trusted: ${detail}; pass its authority as tls.ca`, { reason: "NOT_TRUSTED", cause });
+        const message = `the certificate of the server at ${url} is not trusted: ${detail}; pass its authority as tls.ca`;
+        return found("HANDSHAKE_FAILED", message, { cause });
       }
       if (failure === "protocol" && !this.#reached) {
-        return new CleaveError("UNIMPLEMENTED", `something listens at ${url}, but it is not Cleave, or it wants ${url.startsWith("https:") ? "http" : "https"}; check the address (${detail})`, { reason: "NOT_CLEAVE", cause });
+        const other = url.startsWith("https:") ? "http" : "https";
+        const message = `something listens at ${url}, but it is not Cleave, or it wants ${other}; check the address (${detail})`;
+        return found("NOT_CLEAVE", message, { cause });
       }
-      return new CleaveError("UNAVAILABLE", `the server at ${url} does not answer: ${detail}`, { reason: "NOT_REACHABLE", cause });
+      return found("NOT_REACHABLE", `the server at ${url} does not answer: ${detail}`, { cause });
     }
     const about = parsed(text) as { service?: unknown; api?: unknown; version?: unknown } | undefined;
     if (about?.service === "cleave") {
+      const metadata = { version: String(about.version) };
       if (about.api !== "/v1") {
-        return new CleaveError("UNIMPLEMENTED", `the server at ${url} has the API ${about.api}, and this client has /v1; install the version of this package that belongs to the server`, {
-          reason: "OTHER_API_VERSION", metadata: { version: String(about.version) }, cause,
-        });
+        const message =
+          `the server at ${url} has the API ${about.api}, and this client has /v1; ` +
+          "install the version of this package that belongs to the server";
+        return found("OTHER_API_VERSION", message, { metadata, cause });
       }
-      if (error instanceof CleaveError || (error instanceof ConnectError && error.cause === undefined)) return undefined;
-      return new CleaveError("UNAVAILABLE", `the connection to the server at ${url} broke: ${error instanceof Error ? error.message : error}`, { reason: "CONNECTION_LOST", cause });
+      if (failed?.code === "UNIMPLEMENTED") {
+        return found("OTHER_API_VERSION", `the server at ${url} is older than this client: ${failed.message}`, { metadata, cause });
+      }
+      const answered = cause instanceof CleaveError || (cause instanceof ConnectError && cause.cause === undefined);
+      if (answered && failed?.code !== "UNAVAILABLE") return undefined;
+      const detail = cause instanceof Error ? cause.message : String(cause);
+      return found("NOT_REACHABLE", `the connection to the server at ${url} broke: ${detail}`, { cause });
     }
     const refusal = fromStatus(about);
     if (refusal) return refusal; // of a page or a host name that is not allowed
     if (response.status >= 502 && response.status <= 504) {
-      return new CleaveError("UNAVAILABLE", `the server at ${url} does not answer: a proxy says ${response.status}`, { reason: "NOT_REACHABLE", cause });
+      return found("NOT_REACHABLE", `the server at ${url} does not answer: a proxy says ${response.status}`, { cause });
     }
-    return new CleaveError("UNIMPLEMENTED", `something other than Cleave answers at ${url}; check the address`, { reason: "NOT_CLEAVE", cause });
+    return found("NOT_CLEAVE", `something other than Cleave answers at ${url}; check the address`, { cause });
   }
 }
 
@@ -231,7 +243,7 @@ export class RetryBudget {
 
   /** Waits before the next attempt, or throws the error if there should not be one. */
   async pause(error: unknown, signal: AbortSignal | undefined): Promise<void> {
-    if (!(error instanceof CleaveError) || !error.isTemporary || error.reason === "NOT_TRUSTED") throw error;
+    if (!(error instanceof CleaveError) || !error.isTemporary) throw error;
     const now = performance.now();
     this.#since ??= now;
     const wait = Math.max(error.retryAfterMs ?? 0, this.#pauseMs * (0.5 + Math.random() / 2)); // clients that were cut off together come back one by one

@@ -187,7 +187,8 @@ test("a cluster of three workers with certificates", { timeout: 400_000 }, async
       for await (const _ of job.watch({ signal: controller.signal, onProgress: () => controller.abort(reason) })) controller.abort(reason);
     }, reason);
     await job.cancel();
-    assert.equal((await job.wait()).state, JobState.CANCELLED);
+    await assert.rejects(job.wait(), { name: "CleaveError", code: "CANCELLED", reason: "JOB_CANCELLED", jobId: job.id });
+    assert.equal(job.state.state, JobState.CANCELLED);
     await job.delete();
     await assert.rejects(job.refresh(), { name: "CleaveError", code: "NOT_FOUND", reason: "JOB_NOT_FOUND" });
   });
@@ -197,7 +198,7 @@ test("a cluster of three workers with certificates", { timeout: 400_000 }, async
     await assert.rejects(stranger.api.jobs.listJobs({}), { name: "CleaveError", code: "UNAUTHENTICATED" });
     await assert.rejects(stranger.uploadTable("a\n1\n"), { name: "CleaveError", code: "UNAUTHENTICATED" });
     const distrustful = new Cleave({ baseUrl: `https://${cluster.address}`, token: cluster.token });
-    await assert.rejects(distrustful.api.jobs.listJobs({}), { name: "CleaveError", reason: "NOT_TRUSTED" });
+    await assert.rejects(distrustful.api.jobs.listJobs({}), { name: "CleaveError", reason: "HANDSHAKE_FAILED", code: "FAILED_PRECONDITION", isTemporary: false });
   });
 });
 
