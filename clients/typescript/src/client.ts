@@ -27,8 +27,19 @@ export type Fields<S extends DescMessage> = Exclude<MessageInitShape<S>, Message
 
 /** The name of an algorithm, as the command line has it. */
 export type Algorithm =
-  | "auto" | "kernel-kmeans" | "kmeans" | "seeded-kmeans" | "constrained-kmeans" | "cop-kmeans" | "pc-kmeans" | "m-kmeans" | "mpc-kmeans"
-  | "hmrf-kmeans" | "spectral" | "spectral-learning" | "constrained-spectral";
+  | "auto"
+  | "kernel-kmeans"
+  | "kmeans"
+  | "seeded-kmeans"
+  | "constrained-kmeans"
+  | "cop-kmeans"
+  | "pc-kmeans"
+  | "m-kmeans"
+  | "mpc-kmeans"
+  | "hmrf-kmeans"
+  | "spectral"
+  | "spectral-learning"
+  | "constrained-spectral";
 
 /** What a job computes, and how it runs. */
 export interface JobOptions extends CallOptions {
@@ -48,7 +59,9 @@ export interface JobOptions extends CallOptions {
   table?: Omit<Fields<typeof TablePointsSchema>, "tableId">;
   /** Other fields of the JobSpec. The options above take precedence. */
   spec?: Fields<typeof JobSpecSchema>;
-  /** Makes the job unique: creating it again with the same ID returns the same job. The client makes one if it is unset. */
+  /**
+   * Makes the job unique: creating it again with the same ID returns the same job. The client makes one if it is unset.
+   */
   requestId?: string;
   /** A display name; need not be unique. */
   displayName?: string;
@@ -125,7 +138,11 @@ export class Cleave {
   /** Uploads points: an array for each row, or all values row by row and the number of columns. */
   uploadPoints(rows: readonly ArrayLike<number>[], options?: UploadOptions): Promise<Dataset>;
   uploadPoints(values: ArrayLike<number>, columns: number, options?: UploadOptions): Promise<Dataset>;
-  uploadPoints(values: ArrayLike<number> | readonly ArrayLike<number>[], columns?: number | UploadOptions, options?: UploadOptions): Promise<Dataset> {
+  uploadPoints(
+    values: ArrayLike<number> | readonly ArrayLike<number>[],
+    columns?: number | UploadOptions,
+    options?: UploadOptions,
+  ): Promise<Dataset> {
     if (typeof columns === "number") return this.#upload(() => points(values as ArrayLike<number>, columns), options);
     return this.#upload(() => pointsOfRows(values as readonly ArrayLike<number>[]), columns);
   }
@@ -145,12 +162,22 @@ export class Cleave {
     checkClusters(options.k);
     checkSeed(options.seed);
     if (options.table && !("tableId" in data)) {
-      throw invalid("OPTION_DOES_NOT_APPLY", "table says how the columns of a table are used, but the data is no table; leave it out", "spec.table");
+      throw invalid(
+        "OPTION_DOES_NOT_APPLY",
+        "table says how the columns of a table are used, but the data is no table; leave it out",
+        "spec.table",
+      );
     }
     const supervision = supervisionOf(options, undefined);
     const fields: Fields<typeof JobSpecSchema> = { ...options.spec };
-    fields.data = "tableId" in data ? { case: "table", value: { ...options.table, tableId: data.tableId } } : { case: "datasetId", value: data.datasetId };
-    fields.clusters = typeof options.k === "number" ? { case: "k", value: options.k } : { case: "kRange", value: { min: options.k[0], max: options.k[1] } };
+    fields.data =
+      "tableId" in data
+        ? { case: "table", value: { ...options.table, tableId: data.tableId } }
+        : { case: "datasetId", value: data.datasetId };
+    fields.clusters =
+      typeof options.k === "number"
+        ? { case: "k", value: options.k }
+        : { case: "kRange", value: { min: options.k[0], max: options.k[1] } };
     if (options.seed !== undefined) fields.seed = BigInt(options.seed);
     if (options.algorithm !== undefined) fields.algorithm = algorithmOf(options.algorithm, fields.algorithm);
     const spec = create(JobSpecSchema, fields);
@@ -179,7 +206,10 @@ export class Cleave {
    * uploads no data that the server would refuse, and none for pairs and seeds of rows that do not exist, except that
    * only the server knows the rows of a file.
    */
-  async cluster(data: readonly ArrayLike<number>[] | TableSource, options: JobOptions & TableOptions & WatchOptions): Promise<Job> {
+  async cluster(
+    data: readonly ArrayLike<number>[] | TableSource,
+    options: JobOptions & TableOptions & WatchOptions,
+  ): Promise<Job> {
     const content: Content<Dataset | Table> = isPoints(data) ? pointsOfRows(data) : table(data, options);
     checkClusters(options.k);
     checkSeed(options.seed);
@@ -196,8 +226,8 @@ export class Cleave {
   }
 
   /**
-   * Yields the events of a job, each once, until the job has ended. If the connection breaks, or the server restarts, it
-   * continues after the last event.
+   * Yields the events of a job, each once, until the job has ended. If the connection breaks, or the server restarts,
+   * it continues after the last event.
    */
   async *watch(jobId: string, options: WatchOptions = {}): AsyncGenerator<Event, void, undefined> {
     const { signal, onProgress } = options;
@@ -215,7 +245,10 @@ export class Cleave {
       };
       try {
         resetTimer();
-        for await (const { item } of this.api.jobs.watchJob({ jobId, afterSequence: last }, { signal: attempt.signal })) {
+        for await (const { item } of this.api.jobs.watchJob(
+          { jobId, afterSequence: last },
+          { signal: attempt.signal },
+        )) {
           budget.reset();
           clearTimeout(timer); // the caller may take its time with an event
           if (item.case === "progress") onProgress?.(item.value);
@@ -263,7 +296,8 @@ export class Cleave {
     let confidences: number[] = [];
     let notices: Notice[] = [];
     await this.#resume(options.signal, async (call) => {
-      [parts, distances, margins, confidences, notices] = [new LabelParts(), [], [], [], []]; // there is no way to continue
+      // there is no way to continue
+      [parts, distances, margins, confidences, notices] = [new LabelParts(), [], [], [], []];
       for await (const part of this.api.jobs.predictJob(request, call)) {
         parts.add(part);
         for (const value of part.distances) distances.push(value);
@@ -281,7 +315,10 @@ export class Cleave {
     };
   }
 
-  async #resume(signal: AbortSignal | undefined, receive: (call: { signal?: AbortSignal }, budget: RetryBudget) => Promise<void>): Promise<void> {
+  async #resume(
+    signal: AbortSignal | undefined,
+    receive: (call: { signal?: AbortSignal }, budget: RetryBudget) => Promise<void>,
+  ): Promise<void> {
     const budget = this.#connection.retryBudget();
     for (;;) {
       try {
@@ -307,7 +344,10 @@ export class Job {
   readonly id: string;
   #state: JobMessage;
 
-  constructor(private readonly cleave: Cleave, state: JobMessage) {
+  constructor(
+    private readonly cleave: Cleave,
+    state: JobMessage,
+  ) {
     this.id = state.jobId;
     this.#state = state;
   }
@@ -329,13 +369,14 @@ export class Job {
   }
 
   /**
-   * Waits until the job has ended, and returns it. It fails if the job failed or was canceled. A job that its time limit ended is
-   * returned if it has labels.
+   * Waits until the job has ended, and returns it. It fails if the job failed or was canceled. A job that its time
+   * limit ended is returned if it has labels.
    */
   async wait(options: WatchOptions = {}): Promise<JobMessage> {
     const job = await this.#end(options);
     if (job.state !== JobState.CANCELLED) return job;
-    if (job.stopReason !== StopReason.TIME_LIMIT) throw found("JOB_CANCELLED", `job ${this.id} was canceled`, { jobId: this.id });
+    if (job.stopReason !== StopReason.TIME_LIMIT)
+      throw found("JOB_CANCELLED", `job ${this.id} was canceled`, { jobId: this.id });
     if (await this.#hasLabels(options)) return job;
     throw found("TIME_LIMIT", `job ${this.id} was ${job.statusMessage}`, { jobId: this.id });
   }
@@ -413,7 +454,11 @@ class LabelParts {
   joined(): Labels {
     const ids = this.#ids.flat();
     const rows = this.#rows.flat();
-    return { labels: Int32Array.from(this.#labels.flat()), rows: rows.length > 0 ? Uint32Array.from(rows) : undefined, ids: ids.length > 0 ? ids : undefined };
+    return {
+      labels: Int32Array.from(this.#labels.flat()),
+      rows: rows.length > 0 ? Uint32Array.from(rows) : undefined,
+      ids: ids.length > 0 ? ids : undefined,
+    };
   }
 }
 
@@ -427,14 +472,27 @@ function isPoints(data: readonly ArrayLike<number>[] | TableSource): data is rea
 
 function checkClusters(k: JobOptions["k"]): void {
   const range = typeof k === "number" ? [k, k] : k;
-  if (!Array.isArray(range) || range.length !== 2 || !range.every((number) => isIndex(number) && number > 0) || range[0]! > range[1]!) {
-    throw invalid("BAD_K", `k is ${shown(k)}; it must be a whole number of at least 1, or a range such as [2, 8]`, "spec.k");
+  if (
+    !Array.isArray(range) ||
+    range.length !== 2 ||
+    !range.every((number) => isIndex(number) && number > 0) ||
+    range[0]! > range[1]!
+  ) {
+    throw invalid(
+      "BAD_K",
+      `k is ${shown(k)}; it must be a whole number of at least 1, or a range such as [2, 8]`,
+      "spec.k",
+    );
   }
 }
 
 function checkSeed(seed: number | bigint = 0): void {
   if (!(typeof seed === "bigint" || Number.isInteger(seed)) || seed < 0 || seed >= 2 ** 64) {
-    throw invalid("BAD_SEED", `seed is ${String(seed)}; it must be a whole number of at least 0 and less than 2^64`, "spec.seed");
+    throw invalid(
+      "BAD_SEED",
+      `seed is ${String(seed)}; it must be a whole number of at least 0 and less than 2^64`,
+      "spec.seed",
+    );
   }
 }
 
@@ -454,7 +512,11 @@ function algorithmOf(name: Algorithm, given: AlgorithmField | undefined): Algori
   const known = JobSpecSchema.oneofs.find((oneof) => oneof.localName === "algorithm")!.fields;
   if (!known.some((f) => f.localName === field)) {
     const names = known.map((f) => f.name.replaceAll("_", "-")).join(", ");
-    throw invalid("UNKNOWN_ALGORITHM", `there is no algorithm ${JSON.stringify(name)}; use one of ${names}`, "spec.algorithm");
+    throw invalid(
+      "UNKNOWN_ALGORITHM",
+      `there is no algorithm ${JSON.stringify(name)}; use one of ${names}`,
+      "spec.algorithm",
+    );
   }
   return { case: field, value: {} } as AlgorithmField;
 }

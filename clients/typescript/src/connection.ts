@@ -17,8 +17,8 @@ export interface ConnectionOptions {
   /** Allows http to other machines, without a token: anyone on the network path can read and change everything. */
   insecure?: boolean;
   /**
-   * How long calls wait for a server that was reached before and does not answer now, in milliseconds; 60,000 if unset. A server
-   * that was never reached gets two seconds of it.
+   * How long calls wait for a server that was reached before and does not answer now, in milliseconds; 60,000 if unset.
+   * A server that was never reached gets two seconds of it.
    */
   retryForMs?: number;
   /** Replaces the fetch of the platform. */
@@ -50,7 +50,8 @@ export class Connection {
   #reached = false;
 
   constructor(options: ConnectionOptions) {
-    const given = typeof options.baseUrl === "string" || options.baseUrl.length === 0 ? [String(options.baseUrl)] : options.baseUrl;
+    const given =
+      typeof options.baseUrl === "string" || options.baseUrl.length === 0 ? [String(options.baseUrl)] : options.baseUrl;
     this.#urls = given.map((url) => checkedURL(url, options));
     const first = (this.#current = this.#urls[0]!);
     this.#fetch = options.fetch ?? newFetch(options.tls);
@@ -60,8 +61,14 @@ export class Connection {
       for (const [name, value] of Object.entries(this.#headers)) request.header.set(name, value);
       return next(request);
     };
-    const toCurrent: typeof fetch = (input, init) => this.#fetch(this.#current + String(input).slice(first.length), init);
-    this.#transport = createConnectTransport({ baseUrl: first, useBinaryFormat: true, fetch: toCurrent, interceptors: [authenticate] });
+    const toCurrent: typeof fetch = (input, init) =>
+      this.#fetch(this.#current + String(input).slice(first.length), init);
+    this.#transport = createConnectTransport({
+      baseUrl: first,
+      useBinaryFormat: true,
+      fetch: toCurrent,
+      interceptors: [authenticate],
+    });
   }
 
   /** The URL of the server that is called. */
@@ -71,7 +78,8 @@ export class Connection {
 
   /** Moves on from a server that did not answer or does not lead, unless another call has done so. */
   #leave(url: string, error: unknown): void {
-    const failed = error instanceof CleaveError && (error.code === "UNAVAILABLE" || error.reason === "HANDSHAKE_FAILED");
+    const failed =
+      error instanceof CleaveError && (error.code === "UNAVAILABLE" || error.reason === "HANDSHAKE_FAILED");
     if (url === this.#current && failed) {
       this.#current = this.#urls[(this.#urls.indexOf(url) + 1) % this.#urls.length]!;
     }
@@ -79,21 +87,29 @@ export class Connection {
 
   /** Returns a client of a service, whose methods retry and fail with a CleaveError. Streams are not retried. */
   client<S extends DescService>(service: S): Client<S> {
-    const plain = createClient(service, this.#transport) as Record<string, (input: never, options?: ConnectCallOptions) => unknown>;
+    const plain = createClient(service, this.#transport) as Record<
+      string,
+      (input: never, options?: ConnectCallOptions) => unknown
+    >;
     return makeAnyClient(service, (method) => {
       const call = plain[method.localName]!;
       switch (method.methodKind) {
         case "unary":
           return (input: { requestId?: string }, options?: ConnectCallOptions) => {
             // A job needs an ID, so that repeating the call creates no second one.
-            const request = method.name === "CreateJob" && !input.requestId ? { ...input, requestId: crypto.randomUUID() } : input;
+            const request =
+              method.name === "CreateJob" && !input.requestId ? { ...input, requestId: crypto.randomUUID() } : input;
             return this.retry(() => call(request as never, options) as Promise<unknown>, options);
           };
         case "server_streaming":
-          return (input: never, options?: ConnectCallOptions) => this.#stream(() => call(input, options) as AsyncIterable<unknown>, options);
+          return (input: never, options?: ConnectCallOptions) =>
+            this.#stream(() => call(input, options) as AsyncIterable<unknown>, options);
         default: // fetch cannot stream requests
           return () => {
-            throw new CleaveError("UNIMPLEMENTED", `${method.name} cannot be called over HTTP; use uploadTable, uploadPoints or uploadGraph`);
+            throw new CleaveError(
+              "UNIMPLEMENTED",
+              `${method.name} cannot be called over HTTP; use uploadTable, uploadPoints or uploadGraph`,
+            );
           };
       }
     }) as Client<S>;
@@ -113,16 +129,26 @@ export class Connection {
 
   /** Sends a body to a URL of the REST API and returns the JSON of the response. */
   async post(path: string, contentType: string, body: BodyInit, signal: AbortSignal | undefined): Promise<unknown> {
-    return this.attempt(async () => {
-      const init: RequestInit & { duplex?: "half" } = { method: "POST", headers: { ...this.#headers, "content-type": contentType }, body };
-      if (body instanceof ReadableStream) init.duplex = "half";
-      if (signal) init.signal = signal;
-      const response = await this.#fetch(this.baseUrl + path, init);
-      const text = await response.text();
-      const json = parsed(text);
-      if (response.ok && json !== undefined) return json;
-      throw fromStatus(json) ?? new CleaveError("UNKNOWN", `POST ${path} answered ${response.status}: ${text.slice(0, 200)}`);
-    }, { signal });
+    return this.attempt(
+      async () => {
+        const init: RequestInit & { duplex?: "half" } = {
+          method: "POST",
+          headers: { ...this.#headers, "content-type": contentType },
+          body,
+        };
+        if (body instanceof ReadableStream) init.duplex = "half";
+        if (signal) init.signal = signal;
+        const response = await this.#fetch(this.baseUrl + path, init);
+        const text = await response.text();
+        const json = parsed(text);
+        if (response.ok && json !== undefined) return json;
+        throw (
+          fromStatus(json) ??
+          new CleaveError("UNKNOWN", `POST ${path} answered ${response.status}: ${text.slice(0, 200)}`)
+        );
+      },
+      { signal },
+    );
   }
 
   /** Calls a function once. It fails with a CleaveError, or with the reason of the signal. */
@@ -137,7 +163,9 @@ export class Connection {
     }
   }
 
-  /** Calls a function that may be called again until it succeeds, fails for good, or the server was away for too long. */
+  /**
+   * Calls a function that may be called again until it succeeds, fails for good, or the server was away for too long.
+   */
   async retry<T>(call: () => Promise<T>, options: CallOptions = {}): Promise<T> {
     const budget = this.retryBudget();
     for (;;) {
@@ -168,7 +196,8 @@ export class Connection {
   }
 
   async #explanation(error: unknown, url: string, signal: AbortSignal | undefined): Promise<unknown> {
-    const failed = error instanceof CleaveError ? error : error instanceof ConnectError ? fromConnect(error) : undefined;
+    const failed =
+      error instanceof CleaveError ? error : error instanceof ConnectError ? fromConnect(error) : undefined;
     if (failed && !isUnanswered(failed)) {
       this.#reached = true;
       return failed;
@@ -177,11 +206,14 @@ export class Connection {
   }
 
   /**
-   * Finds out why a call got no answer of Cleave by asking what is at the address. failed is the error as the server said it, if it
-   * did. It returns undefined if that is the answer of a server of this version of the API.
+   * Finds out why a call got no answer of Cleave by asking what is at the address. failed is the error as the server
+   * said it, if it did. It returns undefined if that is the answer of a server of this version of the API.
    */
   async #diagnose(
-    cause: unknown, failed: CleaveError | undefined, url: string, signal: AbortSignal | undefined,
+    cause: unknown,
+    failed: CleaveError | undefined,
+    url: string,
+    signal: AbortSignal | undefined,
   ): Promise<CleaveError | undefined> {
     const timeout = AbortSignal.timeout(probeTimeoutMs);
     let response: Response;
@@ -192,13 +224,13 @@ export class Connection {
     } catch (probed) {
       const { failure, detail } = await explain(probed, url);
       if (failure === "certificate") {
-        const message = `the certificate of the server at ${url} is not trusted: ${detail}; pass its authority as tls.ca`;
-        return found("HANDSHAKE_FAILED", message, { cause });
+        const message = `the certificate of the server at ${url} is not trusted: ${detail}`;
+        return found("HANDSHAKE_FAILED", `${message}; pass its authority as tls.ca`, { cause });
       }
       if (failure === "protocol" && !this.#reached) {
         const other = url.startsWith("https:") ? "http" : "https";
-        const message = `something listens at ${url}, but it is not Cleave, or it wants ${other}; check the address (${detail})`;
-        return found("NOT_CLEAVE", message, { cause });
+        const message = `something listens at ${url}, but it is not Cleave, or it wants ${other}`;
+        return found("NOT_CLEAVE", `${message}; check the address (${detail})`, { cause });
       }
       return found("NOT_REACHABLE", `the server at ${url} does not answer: ${detail}`, { cause });
     }
@@ -212,7 +244,10 @@ export class Connection {
         return found("OTHER_API_VERSION", message, { metadata, cause });
       }
       if (failed?.code === "UNIMPLEMENTED") {
-        return found("OTHER_API_VERSION", `the server at ${url} is older than this client: ${failed.message}`, { metadata, cause });
+        return found("OTHER_API_VERSION", `the server at ${url} is older than this client: ${failed.message}`, {
+          metadata,
+          cause,
+        });
       }
       const answered = cause instanceof CleaveError || (cause instanceof ConnectError && cause.cause === undefined);
       if (answered && failed?.code !== "UNAVAILABLE") return undefined;
@@ -246,7 +281,8 @@ export class RetryBudget {
     if (!(error instanceof CleaveError) || !error.isTemporary) throw error;
     const now = performance.now();
     this.#since ??= now;
-    const wait = Math.max(error.retryAfterMs ?? 0, this.#pauseMs * (0.5 + Math.random() / 2)); // clients that were cut off together come back one by one
+    // clients that were cut off together come back one by one
+    const wait = Math.max(error.retryAfterMs ?? 0, this.#pauseMs * (0.5 + Math.random() / 2));
     if (now + wait - this.#since > this.limitMs()) throw error;
     this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
     await sleep(wait, signal);
@@ -285,14 +321,27 @@ function checkedURL(given: string, { token, insecure }: ConnectionOptions): stri
     // Handled below.
   }
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    throw invalid("BAD_VALUE", `baseUrl is ${JSON.stringify(given)}; it must be a URL such as http://localhost:7400`, "baseUrl");
+    throw invalid(
+      "BAD_VALUE",
+      `baseUrl is ${JSON.stringify(given)}; it must be a URL such as http://localhost:7400`,
+      "baseUrl",
+    );
   }
   if (url.protocol === "http:" && !loopback.test(url.hostname)) {
     if (!insecure) {
-      throw invalid("NO_ENCRYPTION", `${url.host} is another machine, and http is not encrypted; use https, or set insecure to connect without encryption`, "baseUrl");
+      throw invalid(
+        "NO_ENCRYPTION",
+        `${url.host} is another machine, and http is not encrypted; ` +
+          "use https, or set insecure to connect without encryption",
+        "baseUrl",
+      );
     }
     if (token !== undefined) {
-      throw invalid("TOKEN_WITHOUT_ENCRYPTION", `a token would be sent to ${url.host} without encryption, for anyone on the network path to use; use https`, "token");
+      throw invalid(
+        "TOKEN_WITHOUT_ENCRYPTION",
+        `a token would be sent to ${url.host} without encryption, for anyone on the network path to use; use https`,
+        "token",
+      );
     }
   }
   return url.href.replace(/\/+$/, "");

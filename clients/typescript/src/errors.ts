@@ -5,8 +5,22 @@ import type { Error as JobFailure } from "./gen/cleave/v1/job_pb.js";
 
 /** The names of the canonical codes of gRPC, by number. */
 const codes = [
-  "OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
-  "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+  "OK",
+  "CANCELLED",
+  "UNKNOWN",
+  "INVALID_ARGUMENT",
+  "DEADLINE_EXCEEDED",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "PERMISSION_DENIED",
+  "RESOURCE_EXHAUSTED",
+  "FAILED_PRECONDITION",
+  "ABORTED",
+  "OUT_OF_RANGE",
+  "UNIMPLEMENTED",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "DATA_LOSS",
   "UNAUTHENTICATED",
 ] as const;
 
@@ -24,8 +38,8 @@ export interface ErrorDetails {
 }
 
 /**
- * CleaveError is every error that Cleave reports, and every input that the client refuses before it sends anything. Only an
- * aborted call fails with something else: the reason of its signal.
+ * CleaveError is every error that Cleave reports, and every input that the client refuses before it sends anything.
+ * Only an aborted call fails with something else: the reason of its signal.
  */
 export class CleaveError extends Error {
   override readonly name = "CleaveError";
@@ -72,17 +86,30 @@ export const foundCodes = {
 } as const satisfies Record<string, ErrorCode>;
 
 /** Returns the error of something that the client finds itself. */
-export function found(reason: keyof typeof foundCodes, message: string, details: Omit<ErrorDetails, "reason"> = {}): CleaveError {
+export function found(
+  reason: keyof typeof foundCodes,
+  message: string,
+  details: Omit<ErrorDetails, "reason"> = {},
+): CleaveError {
   return new CleaveError(foundCodes[reason], message, { ...details, reason });
 }
 
 /** Reports whether an error is the server's answer that there is no such thing, or not in this state. */
 export function isAbsence(error: unknown): boolean {
-  return error instanceof CleaveError && (error.code === "NOT_FOUND" || error.code === "FAILED_PRECONDITION") && !(error.reason in foundCodes);
+  return (
+    error instanceof CleaveError &&
+    (error.code === "NOT_FOUND" || error.code === "FAILED_PRECONDITION") &&
+    !(error.reason in foundCodes)
+  );
 }
 
 /** Returns the error of input that the client refuses. */
-export function invalid(reason: string, message: string, field = "", metadata: Record<string, string> = {}): CleaveError {
+export function invalid(
+  reason: string,
+  message: string,
+  field = "",
+  metadata: Record<string, string> = {},
+): CleaveError {
   return new CleaveError("INVALID_ARGUMENT", message, { reason, field, metadata });
 }
 
@@ -111,7 +138,9 @@ export function fromConnect(error: ConnectError): CleaveError {
   });
 }
 
-/** Returns the error in the body of a REST response, a google.rpc.Status, or undefined if the body is something else. */
+/**
+ * Returns the error in the body of a REST response, a google.rpc.Status, or undefined if the body is something else.
+ */
 export function fromStatus(body: unknown): CleaveError | undefined {
   const status = body as { code?: unknown; message?: unknown; details?: unknown } | null;
   if (typeof status?.code !== "number" || typeof status.message !== "string") return undefined;

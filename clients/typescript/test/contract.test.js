@@ -10,19 +10,46 @@ import net from "node:net";
 import { test } from "node:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
-  CancelJobResponseSchema, Cleave, CleaveError, CreateJobRequestSchema, CreateJobResponseSchema, EventSchema, GetJobResponseSchema,
-  GetLabelsRequestSchema, GetLabelsResponseSchema, GetResultResponseSchema, JobState, StopReason, WatchJobRequestSchema,
+  CancelJobResponseSchema,
+  Cleave,
+  CleaveError,
+  CreateJobRequestSchema,
+  CreateJobResponseSchema,
+  EventSchema,
+  GetJobResponseSchema,
+  GetLabelsRequestSchema,
+  GetLabelsResponseSchema,
+  GetResultResponseSchema,
+  JobState,
+  StopReason,
+  WatchJobRequestSchema,
   WatchJobResponseSchema,
 } from "@cleave-project/cleave";
 import { foundCodes } from "../dist/errors.js";
 import { cleanups, cleave, folder } from "./processes.js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../dist/gen/google/rpc/error_details_pb.js";
 
-const { cases, reasons } = JSON.parse(readFileSync(new URL("../../../test/clients/contract.json", import.meta.url), "utf8"));
+const { cases, reasons } = JSON.parse(
+  readFileSync(new URL("../../../test/clients/contract.json", import.meta.url), "utf8"),
+);
 
 const codes = [
-  "OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
-  "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+  "OK",
+  "CANCELLED",
+  "UNKNOWN",
+  "INVALID_ARGUMENT",
+  "DEADLINE_EXCEEDED",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "PERMISSION_DENIED",
+  "RESOURCE_EXHAUSTED",
+  "FAILED_PRECONDITION",
+  "ABORTED",
+  "OUT_OF_RANGE",
+  "UNIMPLEMENTED",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "DATA_LOSS",
 ];
 
 /** @typedef {{ code: string, reason?: string, field?: string, retryAfter?: number, temporary?: boolean }} Failure */
@@ -55,12 +82,17 @@ const codes = [
 /** @param {Failure | undefined} failure @returns the error of the Connect protocol, undefined for none */
 function connectError(failure) {
   if (!failure) return undefined;
-  const detail = (/** @type {any} */ schema, /** @type {any} */ value) =>
-    ({ type: schema.typeName, value: Buffer.from(toBinary(schema, create(schema, value))).toString("base64").replace(/=+$/, "") });
+  const detail = (/** @type {any} */ schema, /** @type {any} */ value) => ({
+    type: schema.typeName,
+    value: Buffer.from(toBinary(schema, create(schema, value)))
+      .toString("base64")
+      .replace(/=+$/, ""),
+  });
   const details = [];
   if (failure.reason) details.push(detail(ErrorInfoSchema, { reason: failure.reason, domain: "cleave" }));
   if (failure.field) details.push(detail(BadRequestSchema, { fieldViolations: [{ field: failure.field }] }));
-  if (failure.retryAfter) details.push(detail(RetryInfoSchema, { retryDelay: { seconds: 0n, nanos: failure.retryAfter * 1e9 } }));
+  if (failure.retryAfter)
+    details.push(detail(RetryInfoSchema, { retryDelay: { seconds: 0n, nanos: failure.retryAfter * 1e9 } }));
   return { code: failure.code.toLowerCase(), message: "not now", details };
 }
 
@@ -74,7 +106,8 @@ function envelope(flags, content) {
 
 /** @param {http.ServerResponse} response @param {Failure | undefined} failure @param {() => Uint8Array} content */
 function answerCall(response, failure, content) {
-  if (failure) response.writeHead(503, { "content-type": "application/json" }).end(JSON.stringify(connectError(failure)));
+  if (failure)
+    response.writeHead(503, { "content-type": "application/json" }).end(JSON.stringify(connectError(failure)));
   else response.setHeader("content-type", "application/proto").end(content());
 }
 
@@ -95,7 +128,12 @@ class Script {
       stopReason: stopReason ? StopReason[stopReason] : StopReason.UNSPECIFIED,
       statusMessage: "ended",
       ...(failure && {
-        error: { code: codes.indexOf(failure.code), reason: failure.reason ?? "", field: failure.field ?? "", message: "not now" },
+        error: {
+          code: codes.indexOf(failure.code),
+          reason: failure.reason ?? "",
+          field: failure.field ?? "",
+          message: "not now",
+        },
       }),
     };
   }
@@ -117,10 +155,14 @@ class Script {
         return;
       }
       case "GetJob":
-        return answerCall(response, undefined, () => toBinary(GetJobResponseSchema, create(GetJobResponseSchema, { job: this.job })));
+        return answerCall(response, undefined, () =>
+          toBinary(GetJobResponseSchema, create(GetJobResponseSchema, { job: this.job })),
+        );
       case "GetResult": {
         const { rows = 0, error } = this.script.result ?? {};
-        return answerCall(response, error, () => toBinary(GetResultResponseSchema, create(GetResultResponseSchema, { result: { rows } })));
+        return answerCall(response, error, () =>
+          toBinary(GetResultResponseSchema, create(GetResultResponseSchema, { result: { rows } })),
+        );
       }
       case "WatchJob":
         return this.watch(body, response);
@@ -129,10 +171,14 @@ class Script {
       case "CreateJob":
         this.requestIds.push(fromBinary(CreateJobRequestSchema, body).requestId);
         return answerCall(response, this.next().error, () =>
-          toBinary(CreateJobResponseSchema, create(CreateJobResponseSchema, { job: this.job })));
+          toBinary(CreateJobResponseSchema, create(CreateJobResponseSchema, { job: this.job })),
+        );
       default:
         if (this.script.server === "OTHER_API") response.writeHead(404).end();
-        else answerCall(response, this.next().error, () => toBinary(CancelJobResponseSchema, create(CancelJobResponseSchema, { job: this.job })));
+        else
+          answerCall(response, this.next().error, () =>
+            toBinary(CancelJobResponseSchema, create(CancelJobResponseSchema, { job: this.job })),
+          );
     }
   }
 
@@ -143,7 +189,9 @@ class Script {
     response.setHeader("content-type", "application/connect+proto");
     for (const sequence of answer.events ?? []) {
       const ended = answer.ended && sequence === answer.events?.at(-1);
-      const what = ended ? { case: /** @type {const} */ ("ended"), value: { state: JobState.SUCCEEDED } } : { case: undefined };
+      const what = ended
+        ? { case: /** @type {const} */ ("ended"), value: { state: JobState.SUCCEEDED } }
+        : { case: undefined };
       const event = create(EventSchema, { sequence, what });
       const item = create(WatchJobResponseSchema, { item: { case: "event", value: event } });
       response.write(envelope(0, toBinary(WatchJobResponseSchema, item)));
@@ -170,7 +218,11 @@ class Script {
   }
 }
 
-/** Starts the server of a case and returns its URL. @param {ReturnType<typeof cleanups>} context @param {Script} played */
+/**
+ * Starts the server of a case and returns its URL.
+ * @param {ReturnType<typeof cleanups>} context
+ * @param {Script} played
+ */
 async function start(context, played) {
   const kind = played.script.server;
   /** @type {net.Server} */
@@ -183,7 +235,9 @@ async function start(context, played) {
   } else if (kind === "UNTRUSTED") {
     const certs = path.join(await folder(context), "certs");
     await cleave("certs", "init", "--host", "127.0.0.1", "--dir", certs);
-    const [key, cert] = await Promise.all(["key.pem", "cert.pem"].map((name) => readFile(path.join(certs, "coordinator", name))));
+    const [key, cert] = await Promise.all(
+      ["key.pem", "cert.pem"].map((name) => readFile(path.join(certs, "coordinator", name))),
+    );
     server = https.createServer({ key, cert });
   } else {
     server = http.createServer((request, response) => void played.serve(request, response));
@@ -226,7 +280,8 @@ for (const script of /** @type {Case[]} */ (cases)) {
     assert.deepEqual(played.first, script.first ?? []);
     assert.deepEqual(events, script.events ?? []);
     assert.deepEqual(labels, script.labels ?? []);
-    if (script.call === "CreateJob") assert.ok(played.requestIds[0] && new Set(played.requestIds).size === 1, `request ids ${played.requestIds}`);
+    if (script.call === "CreateJob")
+      assert.ok(played.requestIds[0] && new Set(played.requestIds).size === 1, `request ids ${played.requestIds}`);
     if (script.error) {
       assert.ok(failure instanceof CleaveError, String(failure));
       const { code, reason, field, isTemporary: temporary } = failure;
@@ -239,6 +294,8 @@ for (const script of /** @type {Case[]} */ (cases)) {
 
 test("the client finds what the contract lists", () => {
   // This client computes no IDs of content, so that it cannot find a damaged upload.
-  const listed = /** @type {{ reason: string, code: string }[]} */ (reasons).filter(({ reason }) => reason !== "UPLOAD_DAMAGED");
+  const listed = /** @type {{ reason: string, code: string }[]} */ (reasons).filter(
+    ({ reason }) => reason !== "UPLOAD_DAMAGED",
+  );
   assert.deepEqual({ ...foundCodes }, Object.fromEntries(listed.map(({ reason, code }) => [reason, code])));
 });
