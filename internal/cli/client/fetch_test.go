@@ -62,16 +62,6 @@ func TestReceiveEndsTheStream(t *testing.T) {
 	}
 }
 
-// The rows of an inline table are counted whatever the type of its first column.
-func TestDescribeInlineTable(t *testing.T) {
-	ids := &cleavev1.Column{Cells: &cleavev1.Column_Texts{Texts: &cleavev1.TextCells{Values: []string{"a", "b"}}}}
-	input := &cleavev1.TableInput{
-		Source: &cleavev1.TableInput_Inline{Inline: &cleavev1.TableRows{Columns: []*cleavev1.Column{ids}}}}
-	if got := (&Client{}).DescribeTable(t.Context(), input); got != "2" {
-		t.Errorf("got %s rows", got)
-	}
-}
-
 // brokenTable streams the rows 0 to 5 in parts, differently in each call, and breaks off the first ones.
 type brokenTable struct {
 	cleavev1.TableServiceClient
