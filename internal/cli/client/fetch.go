@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 
 	"google.golang.org/grpc"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -139,10 +139,14 @@ func (c *Client) fetchLabels(ctx context.Context, request *cleavev1.GetLabelsReq
 		return nil
 	})
 	if err == nil && (o.Kept != nil && len(o.Kept) != len(o.Labels) || o.IDs != nil && len(o.IDs) != len(o.Labels)) {
-		err = fmt.Errorf("the coordinator sent %d labels with %d rows and %d ids", len(o.Labels),
-			len(o.Kept), len(o.IDs))
+		err = badAnswer("the coordinator sent %d labels with %d rows and %d ids", len(o.Labels), len(o.Kept), len(o.IDs))
 	}
 	return err
+}
+
+// badAnswer returns the error for an answer that cannot be right.
+func badAnswer(format string, args ...any) error {
+	return fault.New(fault.Internal, client.BadAnswer, format, args...)
 }
 
 func appendSigned(to []int32, numbers []uint32) []int32 {
@@ -159,7 +163,7 @@ func joinPrediction(next func() (*cleavev1.PredictJobResponse, error)) (*cluster
 	scores := &clustering.RowScores{Measure: clustering.MeasureDistortion}
 	err := wire.Receive(next, func(part *cleavev1.PredictJobResponse) error {
 		if first := int(part.GetFirstIndex()); first != len(p.Labels) {
-			return fmt.Errorf("the coordinator sent labels from row %d, expected row %d", first, len(p.Labels))
+			return badAnswer("the coordinator sent labels from row %d, expected row %d", first, len(p.Labels))
 		}
 		p.Labels = appendSigned(p.Labels, part.GetLabels())
 		scores.Distance, scores.Margin = append(scores.Distance, part.GetDistances()...),
@@ -172,7 +176,7 @@ func joinPrediction(next func() (*cleavev1.PredictJobResponse, error)) (*cluster
 	}
 	for _, list := range [][]float64{scores.Distance, scores.Margin, scores.Confidence} {
 		if len(list) != 0 && len(list) != len(p.Labels) {
-			return nil, fmt.Errorf("the coordinator sent %d labels with %d distances, %d margins and %d confidences",
+			return nil, badAnswer("the coordinator sent %d labels with %d distances, %d margins and %d confidences",
 				len(p.Labels), len(scores.Distance), len(scores.Margin), len(scores.Confidence))
 		}
 	}
