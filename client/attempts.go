@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -101,11 +100,6 @@ func deferralPause(delay time.Duration, deferrals int) time.Duration {
 // bounded returns a delay that a coordinator asks for, which may be anything, within bounds.
 func bounded(delay time.Duration) time.Duration { return min(max(0, delay), maxDeferralPause) }
 
-// finalError is an error that ends attempts, see Final.
-type finalError struct{ err error }
-
-func (e finalError) Error() string { return e.err.Error() }
-
 // onceKey marks a context whose calls are made once, because whoever makes them repeats them.
 type onceKey struct{}
 
@@ -120,9 +114,6 @@ func (l *leader) repeat(ctx context.Context, warn func(format string, args ...an
 	tries := &attempts{leader: l, warn: warn}
 	for {
 		err := call(once, tries.progressed)
-		if final, is := errors.AsType[finalError](err); is {
-			return final.err
-		}
 		if err == nil || ctx.Err() != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"time"
@@ -103,7 +104,11 @@ func (c *Client) Address() string { return c.address }
 // attempt would continue after what this one has received, do calls progressed, so that the next failure is the first
 // one again. Retry converts the error of a call that do returns to an *Error.
 func (c *Client) Retry(ctx context.Context, do func(ctx context.Context, progressed func()) error) error {
-	return c.explain(c.leader.repeat(ctx, c.warn, do))
+	err := c.leader.repeat(ctx, c.warn, do)
+	if final, is := errors.AsType[finalError](err); is {
+		return final.err
+	}
+	return c.explain(err)
 }
 
 // Final returns an error by which a function that Retry calls ends it: Retry returns err as it is, even if it is one
@@ -114,6 +119,11 @@ func Final(err error) error {
 	}
 	return finalError{err}
 }
+
+// finalError hides its cause, so that it is no error for which calls are repeated.
+type finalError struct{ err error }
+
+func (e finalError) Error() string { return e.err.Error() }
 
 // ListJobs lists the jobs that match a request. It fetches pages as they are needed.
 func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) iter.Seq2[*cleavev1.Job, error] {

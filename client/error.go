@@ -24,7 +24,7 @@ type Error struct {
 	RetryAfter time.Duration     // when a retry may help; 0 if unknown
 
 	fault *fault.Error // the same for errors.As; nil if there is no reason
-	cause error        // the error of the call that this one explains, or what the caller's own code returned; may be nil
+	cause error        // what this error explains: that of a call, or of the caller's own code; may be nil
 }
 
 // Reasons of errors that clients find themselves. test/clients/contract.json lists those of all clients with their

@@ -104,7 +104,8 @@ func TestWhatAnswers(t *testing.T) {
 		for kind, err := range map[string]error{"call": unary, "stream": stream} {
 			e, is := errors.AsType[*Error](err)
 			if !is || e.Reason != c.reason || e.Code != c.code || e.Temporary() != c.temporary ||
-				status.Code(err) != c.code || wire.Reason(err) != c.reason || !strings.Contains(e.Message, c.says) || !strings.Contains(e.Message, c.address) {
+				status.Code(err) != c.code || wire.Reason(err) != c.reason ||
+				!strings.Contains(e.Message, c.says) || !strings.Contains(e.Message, c.address) {
 				t.Errorf("%s, %s: %+v", c.what, kind, err)
 			}
 		}

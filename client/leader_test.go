@@ -94,8 +94,8 @@ func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
 			}
 			began := time.Now()
 			refused := wire.Status(fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "no disk"))
-			if err := l.repeat(t.Context(), l.warn, func(context.Context, func()) error { return refused }); err == nil ||
-				time.Since(began) > 10*time.Second {
+			err = l.repeat(t.Context(), l.warn, func(context.Context, func()) error { return refused })
+			if err == nil || time.Since(began) > 10*time.Second {
 				t.Errorf("answered %v: what a coordinator cannot do is %v after %v", answered, err, time.Since(began))
 			}
 			l.close()

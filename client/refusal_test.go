@@ -196,7 +196,7 @@ func TestErrorsOfCallbacksEndCalls(t *testing.T) {
 				taken++
 				return own
 			})
-		if taken != 1 || !errors.Is(err, own) {
+		if taken != 1 || err != own {
 			t.Errorf("labels were taken %d times, and the call ended with %v", taken, err)
 		}
 		ranged := 0

@@ -139,7 +139,8 @@ func (c *Client) fetchLabels(ctx context.Context, request *cleavev1.GetLabelsReq
 		return nil
 	})
 	if err == nil && (o.Kept != nil && len(o.Kept) != len(o.Labels) || o.IDs != nil && len(o.IDs) != len(o.Labels)) {
-		err = badAnswer("the coordinator sent %d labels with %d rows and %d ids", len(o.Labels), len(o.Kept), len(o.IDs))
+		err = badAnswer("the coordinator sent %d labels with %d rows and %d ids", len(o.Labels), len(o.Kept),
+			len(o.IDs))
 	}
 	return err
 }

@@ -41,7 +41,8 @@ func TestIncompletePredictions(t *testing.T) {
 			parts = parts[1:]
 			return part, nil
 		})
-		if (err == nil) != c.ok || !c.ok && !fault.Is(err, client.BadAnswer) || c.ok && (len(p.Labels) != 3 || (p.Rows != nil) != c.score) {
+		if (err == nil) != c.ok || !c.ok && !fault.Is(err, client.BadAnswer) ||
+			c.ok && (len(p.Labels) != 3 || (p.Rows != nil) != c.score) {
 			t.Errorf("%v: got %+v, %v", c.second, p, err)
 		}
 	}
@@ -151,7 +152,7 @@ func TestEachTableRowsEndsWithItsCallersError(t *testing.T) {
 		calls++
 		return full
 	})
-	if !errors.Is(err, full) || calls != 1 {
+	if err != full || calls != 1 {
 		t.Errorf("got %v after %d calls", err, calls)
 	}
 }
