@@ -120,8 +120,11 @@ type contractServer struct {
 	requestIDs   []string
 }
 
-// next returns the answer to the next call.
-func (s *contractServer) next(method string) contractAnswer {
+// next returns the answer to the next call, of which it takes note.
+func (s *contractServer) next(method string, note func()) contractAnswer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	note()
 	s.calls++
 	if method != s.Call || s.calls > len(s.Answers) {
 		return contractAnswer{Error: &contractError{Code: "INTERNAL", Reason: "NOT_IN_THE_SCRIPT"}}
@@ -153,8 +156,8 @@ func (s *contractServer) serve(_ any, stream grpc.ServerStream) error {
 	case "CreateJob":
 		request := &cleavev1.CreateJobRequest{}
 		return answerCall(stream, request, func() (proto.Message, error) {
-			s.requestIDs = append(s.requestIDs, request.GetRequestId())
-			return &cleavev1.CreateJobResponse{Job: s.job()}, s.next(method).Error.status()
+			answer := s.next(method, func() { s.requestIDs = append(s.requestIDs, request.GetRequestId()) })
+			return &cleavev1.CreateJobResponse{Job: s.job()}, answer.Error.status()
 		})
 	case "WatchJob":
 		return s.watch(stream)
@@ -162,9 +165,7 @@ func (s *contractServer) serve(_ any, stream grpc.ServerStream) error {
 		return s.labels(stream)
 	}
 	return answerCall(stream, &cleavev1.CancelJobRequest{}, func() (proto.Message, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return &cleavev1.CancelJobResponse{Job: s.job()}, s.next(method).Error.status()
+		return &cleavev1.CancelJobResponse{Job: s.job()}, s.next(method, func() {}).Error.status()
 	})
 }
 
@@ -185,10 +186,7 @@ func (s *contractServer) watch(stream grpc.ServerStream) error {
 	if err := stream.RecvMsg(request); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.after = append(s.after, request.GetAfterSequence())
-	answer := s.next("WatchJob")
-	s.mu.Unlock()
+	answer := s.next("WatchJob", func() { s.after = append(s.after, request.GetAfterSequence()) })
 	for at, sequence := range answer.Events {
 		event := &cleavev1.Event{Sequence: sequence}
 		if answer.Ended && at == len(answer.Events)-1 {
@@ -211,10 +209,7 @@ func (s *contractServer) labels(stream grpc.ServerStream) error {
 	if err := stream.RecvMsg(request); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.first = append(s.first, request.GetFirstIndex())
-	answer := s.next("GetLabels")
-	s.mu.Unlock()
+	answer := s.next("GetLabels", func() { s.first = append(s.first, request.GetFirstIndex()) })
 	for _, part := range answer.Parts {
 		if err := stream.SendMsg(&cleavev1.GetLabelsResponse{FirstIndex: part.First, Labels: part.Labels}); err != nil {
 			return err
