@@ -138,7 +138,7 @@ func (a *attempts) tell(err error, pause time.Duration) {
 	_, deferred := wire.RetryDelay(err)
 	away := a.rounds == maxRounds && a.tries == 0 && !a.standby
 	switch {
-	case wire.Reason(err) == reasonSlowReader:
+	case a.heard && wire.Reason(err) == reasonSlowReader:
 		a.warn("the coordinator ended the stream because it was not read for a while; continuing where it ended")
 	case deferred:
 		a.warn("%s; trying again in %v (%d of %d)", status.Convert(err).Message(), pause.Round(100*time.Millisecond),

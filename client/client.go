@@ -51,7 +51,6 @@ type Client struct {
 
 	address string
 	leader  *leader
-	warn    func(format string, args ...any)
 	terms   credentials.Terms
 }
 
@@ -62,7 +61,7 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	for _, option := range options {
 		option(&s)
 	}
-	c := &Client{address: addresses, warn: s.Warn, terms: s.Dial.Terms}
+	c := &Client{address: addresses, terms: s.Dial.Terms}
 	own := []grpc.DialOption{
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig,
 			MinConnectTimeout: connectTimeout}),
@@ -77,7 +76,7 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, asError(err)
 	}
-	c.leader.warn = c.warn
+	c.leader.warn = s.Warn
 	c.leader.explain = c.explain
 	c.Datasets = cleavev1.NewDatasetServiceClient(c.leader)
 	c.Tables = cleavev1.NewTableServiceClient(c.leader)
@@ -104,7 +103,7 @@ func (c *Client) Address() string { return c.address }
 // attempt would continue after what this one has received, do calls progressed, so that the next failure is the first
 // one again. Retry converts the error of a call that do returns to an *Error.
 func (c *Client) Retry(ctx context.Context, do func(ctx context.Context, progressed func()) error) error {
-	err := c.leader.repeat(ctx, c.warn, do)
+	err := c.leader.repeat(ctx, c.leader.warn, do)
 	if final, is := errors.AsType[finalError](err); is {
 		return final.err
 	}

@@ -150,7 +150,7 @@ func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequ
 // makes an error of it. If the job has ended and has no event above after, there are none; Watch says how it ended.
 func (c *Client) Follow(ctx context.Context, jobID string, after uint32) iter.Seq2[*cleavev1.WatchJobResponse, error] {
 	return func(yield func(*cleavev1.WatchJobResponse, error) bool) {
-		_, err := c.watch(ctx, jobID, after, c.warn, func(item *cleavev1.WatchJobResponse) bool {
+		_, err := c.watch(ctx, jobID, after, c.leader.warn, func(item *cleavev1.WatchJobResponse) bool {
 			return yield(item, nil)
 		})
 		if err != nil && !errors.Is(err, errStopped) {

@@ -109,7 +109,7 @@ func TestALongCallIsRepeated(t *testing.T) {
 		c := refusedClient(t, nil)
 		c.leader.answered.Store(true)
 		calls := 0
-		err := c.leader.repeat(t.Context(), c.warn, func(context.Context, func()) error {
+		err := c.leader.repeat(t.Context(), c.leader.warn, func(context.Context, func()) error {
 			if calls++; calls > 1 {
 				return nil
 			}

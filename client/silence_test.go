@@ -71,7 +71,7 @@ func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 		var watches sync.WaitGroup
 		for range 2 {
 			watches.Go(func() {
-				if ended, err := c.watch(t.Context(), "job", 0, c.warn, all); err != nil ||
+				if ended, err := c.watch(t.Context(), "job", 0, c.leader.warn, all); err != nil ||
 					ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 					t.Errorf("the watch ended with %v, %v", ended, err)
 				}
@@ -86,7 +86,7 @@ func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 		c.Jobs = &cutOff{leader: c.leader, silent: now}
 		ctx, cancel := context.WithTimeout(t.Context(), silenceTimeout/2)
 		defer cancel()
-		if _, err := c.watch(ctx, "job", 0, c.warn, all); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.watch(ctx, "job", 0, c.leader.warn, all); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a watch whose time is over ended with %v", err)
 		}
 	})
