@@ -21,10 +21,10 @@ const (
 	electionTimeout  = 30 * time.Second // if one is a standby: there will be a leader soon
 	reconnectTimeout = time.Minute      // if one has answered before: it is probably restarting
 
-	// An overloaded coordinator refuses calls and says when to retry. Pauses grow from there, or from the first pause
-	// of repeats if that is longer, up to maxRefusalPause.
-	maxRefusals     = 6
-	maxRefusalPause = 20 * time.Second
+	// An overloaded coordinator defers calls: it refuses them and says when to retry. Pauses grow from there, or from
+	// the first pause of repeats if that is longer, up to maxDeferralPause.
+	maxDeferrals     = 6
+	maxDeferralPause = 20 * time.Second
 )
 
 // attempts decides whether and when a call is made again. Nothing else does, neither for calls with one response nor
@@ -32,33 +32,33 @@ const (
 // data sets and tables are identified by their content, and canceling or deleting twice is not an error.
 // docs/CLIENT-CONTRACT.md has the rules, for the clients in other languages, too.
 type attempts struct {
-	leader   *leader
-	failures int       // of all kinds
-	since    time.Time // when the first of them came; the call may have worked for long before
-	tries    int       // coordinators that were UNAVAILABLE in this round
-	rounds   int       // how often all of them were
-	refusals int       // failures that said when to retry
-	standby  bool      // a coordinator waits to lead
-	heard    bool      // the call is a stream that has delivered something
+	leader    *leader
+	warn      func(format string, args ...any)
+	failures  int       // of all kinds
+	since     time.Time // when the first of them came; the call may have worked for long before
+	tries     int       // coordinators that were UNAVAILABLE in this round
+	rounds    int       // how often all of them were
+	deferrals int       // failures that said when to retry
+	standby   bool      // a coordinator waits to lead
+	heard     bool      // the call has delivered something
 }
 
-func (l *leader) attempts() *attempts { return &attempts{leader: l} }
-
-// reached begins anew, because a stream has delivered something.
-func (a *attempts) reached() { *a = attempts{leader: a.leader, heard: true} }
+// progressed begins anew, because the next attempt will continue after what this one has delivered.
+func (a *attempts) progressed() { *a = attempts{leader: a.leader, warn: a.warn, heard: true} }
 
 // next returns how long to wait before the next attempt, given the error of the last one. again is false if there
-// should be no other.
+// should be no other. What happened to the call decides, not the explanation that callers get.
 func (a *attempts) next(err error) (pause time.Duration, again bool) {
+	err = unexplained(err)
 	a.failures++
 	if a.failures == 1 {
 		a.since = time.Now()
 	}
-	delay, refused := wire.RetryDelay(err)
+	delay, deferred := wire.RetryDelay(err)
 	switch {
-	case refused:
-		a.refusals++
-		return refusalPause(delay, a.refusals), a.refusals <= maxRefusals
+	case deferred:
+		a.deferrals++
+		return deferralPause(delay, a.deferrals), a.deferrals <= maxDeferrals
 	case status.Code(err) != codes.Unavailable:
 		return 0, false
 	}
@@ -90,41 +90,30 @@ func (a *attempts) isPatient(err error) bool {
 	return since <= reconnectTimeout
 }
 
-// refusalPause returns how long to wait after a number of refusals, of which the last asks for a delay. It is partly
-// random, so that refused clients do not all come back at once.
-func refusalPause(delay time.Duration, refusals int) time.Duration {
-	pause := min(max(bounded(delay), repeats.First)<<(refusals-1), maxRefusalPause)
+// deferralPause returns how long to wait after a number of deferrals, of which the last asks for a delay. It is partly
+// random, so that deferred clients do not all come back at once.
+func deferralPause(delay time.Duration, deferrals int) time.Duration {
+	pause := min(max(bounded(delay), repeats.First)<<(deferrals-1), maxDeferralPause)
 	return pause + rand.N(pause/2+1)
 }
 
 // bounded returns a delay that a coordinator asks for, which may be anything, within bounds.
-func bounded(delay time.Duration) time.Duration { return min(max(0, delay), maxRefusalPause) }
+func bounded(delay time.Duration) time.Duration { return min(max(0, delay), maxDeferralPause) }
 
-// onceKey marks a context whose calls are made once, because whoever makes them repeats them. Its value is the attempts
-// of whoever does.
+// onceKey marks a context whose calls are made once, because whoever makes them repeats them.
 type onceKey struct{}
 
-func (a *attempts) calledOnce(ctx context.Context) context.Context {
-	return context.WithValue(ctx, onceKey{}, a)
-}
-
-// progressed says that what is repeated with the context of one attempt will continue after what it has received, so
-// that another failure is the first one again.
-func progressed(ctx context.Context) {
-	if a, repeated := ctx.Value(onceKey{}).(*attempts); repeated {
-		a.reached()
-	}
-}
-
 // repeat makes a call until it succeeds or should not be made again. The call gets a context whose calls are not
-// repeated by themselves.
-func (l *leader) repeat(ctx context.Context, call func(context.Context) error) error {
+// repeated by themselves, and a function to call when another attempt will continue after what this one has delivered.
+func (l *leader) repeat(ctx context.Context, warn func(format string, args ...any),
+	call func(ctx context.Context, progressed func()) error) error {
 	if ctx.Value(onceKey{}) != nil {
-		return call(ctx)
+		return call(ctx, func() {})
 	}
-	tries := l.attempts()
+	once := context.WithValue(ctx, onceKey{}, true)
+	tries := &attempts{leader: l, warn: warn}
 	for {
-		err := call(tries.calledOnce(ctx))
+		err := call(once, tries.progressed)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -132,21 +121,29 @@ func (l *leader) repeat(ctx context.Context, call func(context.Context) error) e
 		if !again {
 			return err
 		}
-		tries.warn(err, pause)
+		tries.tell(err, pause)
 		if dial.Sleep(ctx, pause) != nil {
 			return err
 		}
 	}
 }
 
-// warn tells the user why a call takes longer: at every refusal, and once if the coordinator is away for a while.
-func (a *attempts) warn(err error, pause time.Duration) {
-	if _, refused := wire.RetryDelay(err); refused {
-		a.leader.warn("%s; trying again in %v (%d of %d)", status.Convert(err).Message(),
-			pause.Round(100*time.Millisecond), a.refusals, maxRefusals)
-		return
-	}
-	if a.rounds == maxRounds && a.tries == 0 && !a.standby {
-		a.leader.warn("the connection to the coordinator broke; reconnecting")
+// reasonSlowReader is the reason of the error by which a coordinator ends a stream that is not read.
+const reasonSlowReader = "SLOW_READER"
+
+// tell says why a call takes longer: at every deferral, when a stream breaks that has delivered something, and once if
+// the coordinator is away for a while.
+func (a *attempts) tell(err error, pause time.Duration) {
+	err = unexplained(err)
+	_, deferred := wire.RetryDelay(err)
+	away := a.rounds == maxRounds && a.tries == 0 && !a.standby
+	switch {
+	case a.heard && wire.Reason(err) == reasonSlowReader:
+		a.warn("the coordinator ended the stream because it was not read for a while; continuing where it ended")
+	case deferred:
+		a.warn("%s; trying again in %v (%d of %d)", status.Convert(err).Message(), pause.Round(100*time.Millisecond),
+			a.deferrals, maxDeferrals)
+	case a.heard && a.failures == 1, !a.heard && away:
+		a.warn("the connection to the coordinator broke; reconnecting")
 	}
 }

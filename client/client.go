@@ -51,7 +51,6 @@ type Client struct {
 
 	address string
 	leader  *leader
-	warn    func(format string, args ...any)
 	terms   credentials.Terms
 }
 
@@ -62,7 +61,7 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	for _, option := range options {
 		option(&s)
 	}
-	c := &Client{address: addresses, warn: s.Warn, terms: s.Dial.Terms}
+	c := &Client{address: addresses, terms: s.Dial.Terms}
 	own := []grpc.DialOption{
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig,
 			MinConnectTimeout: connectTimeout}),
@@ -75,9 +74,9 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 		return slices.Concat(own, secured, s.GRPC), err
 	})
 	if err != nil {
-		return nil, refused(err)
+		return nil, asError(err)
 	}
-	c.leader.warn = c.warn
+	c.leader.warn = s.Warn
 	c.leader.explain = c.explain
 	c.Datasets = cleavev1.NewDatasetServiceClient(c.leader)
 	c.Tables = cleavev1.NewTableServiceClient(c.leader)
@@ -100,21 +99,30 @@ func (c *Client) Close() { c.leader.close() }
 func (c *Client) Address() string { return c.address }
 
 // Retry calls do until it succeeds, fails for good, or has been tried for long enough. Use it for streams: do opens a
-// new one on every call. Calls that do makes with the context that it gets are not repeated by themselves. Retry
-// converts the error of a call that do returns to an *Error.
-func (c *Client) Retry(ctx context.Context, do func(context.Context) error) error {
-	err := c.leader.repeat(ctx, do)
-	if own, is := errors.AsType[ownError](err); is {
-		return own.err
+// new one on every call. Calls that do makes with the context that it gets are not repeated by themselves. If another
+// attempt would continue after what this one has received, do calls progressed, so that the next failure is the first
+// one again. Retry converts the error of a call that do returns to an *Error.
+func (c *Client) Retry(ctx context.Context, do func(ctx context.Context, progressed func()) error) error {
+	err := c.leader.repeat(ctx, c.leader.warn, do)
+	if final, is := errors.AsType[finalError](err); is {
+		return final.err
 	}
 	return c.explain(err)
 }
 
-// ownError is an error of a function that the caller passed in. It hides its cause, so that Retry ends with it even if
-// that is an error for which calls to a coordinator are repeated.
-type ownError struct{ err error }
+// Final returns an error by which a function that Retry calls ends it: Retry returns err as it is, even if it is one
+// for which calls to a coordinator are repeated. It returns nil for nil.
+func Final(err error) error {
+	if err == nil {
+		return nil
+	}
+	return finalError{err}
+}
 
-func (e ownError) Error() string { return e.err.Error() }
+// finalError hides its cause, so that it is no error for which calls are repeated.
+type finalError struct{ err error }
+
+func (e finalError) Error() string { return e.err.Error() }
 
 // ListJobs lists the jobs that match a request. It fetches pages as they are needed.
 func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) iter.Seq2[*cleavev1.Job, error] {

@@ -1,36 +1,20 @@
 package client
 
 import (
-	"net"
-	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // A call is repeated when the coordinator is unavailable.
 func TestCallsAreRepeated(t *testing.T) {
-	var calls atomic.Int32
-	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
-		if err := stream.RecvMsg(&emptypb.Empty{}); err != nil {
-			return err
-		}
-		calls.Add(1)
-		return status.Error(codes.Unavailable, "not now")
-	}))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go server.Serve(listener) //nolint:errcheck // it ends with Stop
-	defer server.Stop()
-	c, err := Dial(listener.Addr().String())
+	address, calls := fakeCoordinator(t, func() error { return status.Error(codes.Unavailable, "not now") })
+	c, err := Dial(address)
 	if err != nil {
 		t.Fatal(err)
 	}

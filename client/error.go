@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -24,28 +23,39 @@ type Error struct {
 	Metadata   map[string]string // details for programs, such as row, column or limit
 	RetryAfter time.Duration     // when a retry may help; 0 if unknown
 
-	cause error
+	fault *fault.Error // the same for errors.As; nil if there is no reason
+	cause error        // what this error explains: that of a call, or of the caller's own code; may be nil
 }
 
-// Reasons of errors that come from this package instead of a coordinator. docs/CLIENT-CONTRACT.md says what they mean.
+// Reasons of errors that clients find themselves. test/clients/contract.json lists those of all clients with their
+// codes, and docs/CLIENT-CONTRACT.md says what they mean.
 const (
-	NotReachable = "NOT_REACHABLE" // no coordinator answers at the address
-	WatchLost    = "WATCH_LOST"    // a watch lost its connection; the job, which job_id names, may still be running
-	// one side does not accept the certificate of the other, or does not speak TLS
-	HandshakeFailed = fault.HandshakeFailed
-	NotCleave       = "NOT_CLEAVE"        // the server at the address is not a coordinator
-	OtherAPIVersion = "OTHER_API_VERSION" // the coordinator has another version of the API
-	JobCanceled     = "JOB_CANCELLED"     // the job was canceled
-	TimeLimit       = "TIME_LIMIT"        // the job reached its time limit and has no labels
-	LabelsSoFar     = fault.LabelsSoFar   // the job reached its time limit and has labels
-	BadAnswer       = "BAD_ANSWER"        // the coordinator sent something that cannot be right
+	NotReachable    = "NOT_REACHABLE"       // no coordinator answers at the address, or the connection broke
+	HandshakeFailed = fault.HandshakeFailed // one side does not accept the other's certificate, or has no TLS
+	NotCleave       = "NOT_CLEAVE"          // the server at the address is not a coordinator
+	OtherAPIVersion = "OTHER_API_VERSION"   // the coordinator has another version of the API
+	WatchLost       = "WATCH_LOST"          // a watch was given up; the job, which job_id names, may still be running
+	JobFailed       = "JOB_FAILED"          // the job failed, and the coordinator does not say why
+	JobCanceled     = "JOB_CANCELLED"       // the job was canceled
+	TimeLimit       = "TIME_LIMIT"          // the job reached its time limit and has no labels
+	LabelsSoFar     = fault.LabelsSoFar     // the job reached its time limit and has labels; see JobError
+	BadAnswer       = "BAD_ANSWER"          // the coordinator sent something that cannot be right
+	UploadDamaged   = wire.UploadDamaged    // an upload arrived as something else
 )
 
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.cause }
+// Unwrap returns the error in the form of this module, and the cause.
+func (e *Error) Unwrap() (all []error) {
+	if e.fault != nil {
+		all = append(all, e.fault)
+	}
+	if e.cause != nil {
+		all = append(all, e.cause)
+	}
+	return all
+}
 
 // Is reports whether the error means that the context of the call has ended.
 func (e *Error) Is(target error) bool {
@@ -54,14 +64,10 @@ func (e *Error) Is(target error) bool {
 			e.Code == codes.DeadlineExceeded)
 }
 
-// GRPCStatus returns the status of the call, for package google.golang.org/grpc/status.
+// GRPCStatus returns the error as a status, for package google.golang.org/grpc/status.
 func (e *Error) GRPCStatus() *status.Status {
-	var call interface{ GRPCStatus() *status.Status }
-	if errors.As(e.cause, &call) {
-		return call.GRPCStatus()
-	}
-	if s, is := status.FromError(wire.Status(e.cause)); is && e.cause != nil {
-		return s
+	if e.fault != nil {
+		return status.Convert(wire.Status(e.fault))
 	}
 	return status.New(e.Code, e.Message)
 }
@@ -74,31 +80,37 @@ func (e *Error) Temporary() bool {
 // ofFault returns the error for a fault.
 func ofFault(f *fault.Error) *Error {
 	return &Error{Code: wire.CodeOf(f.Kind), Reason: f.Reason, Message: f.Message, Field: f.Field, Metadata: f.Metadata,
-		RetryAfter: time.Duration(f.Retry * float64(time.Second)), cause: f}
+		RetryAfter: time.Duration(f.Retry * float64(time.Second)), fault: f}
 }
 
-// refused converts a fault that was found before a call to an *Error. Other errors stay as they are, including
-// an *Error of a call whose cause is a fault.
-func refused(err error) error {
+// explaining returns the error for a fault that explains why something failed.
+func explaining(cause error, f *fault.Error) *Error {
+	e := ofFault(f)
+	e.cause = cause
+	return e
+}
+
+// asError converts a fault that was found before a call to an *Error. Other errors stay as they are, including
+// an *Error of a call.
+func asError(err error) error {
 	if f, is := err.(*fault.Error); is {
 		return ofFault(f)
 	}
 	return err
 }
 
+// unexplained returns the error of a call that an *Error explains, or err if it explains none.
+func unexplained(err error) error {
+	if e, is := errors.AsType[*Error](err); is && e.cause != nil {
+		return unexplained(e.cause)
+	}
+	return err
+}
+
 // badAnswer returns the error for an answer that cannot be right.
 func badAnswer(format string, args ...any) error {
-	return &Error{Code: codes.Internal, Reason: BadAnswer, Message: fmt.Sprintf(format, args...)}
+	return ofFault(fault.New(fault.Internal, BadAnswer, format, args...))
 }
-
-// callError joins a fault with the error of the call that it explains, so that both can be found in it.
-type callError struct {
-	fault *fault.Error
-	call  error
-}
-
-func (e callError) Error() string   { return e.fault.Error() }
-func (e callError) Unwrap() []error { return []error{e.fault, e.call} }
 
 // explain converts the error of a call, or of a stream, to an *Error. Errors of other kinds, and nil, stay as they are.
 func (c *Client) explain(err error) error {
@@ -116,17 +128,9 @@ func (c *Client) explain(err error) error {
 		return c.unimplemented(s, err)
 	case known != err:
 		f, _ := errors.AsType[*fault.Error](known)
-		return ofCall(f, err, s.Code())
+		return explaining(err, f)
 	}
 	return &Error{Code: s.Code(), Message: s.Message(), cause: err}
-}
-
-// ofCall returns the error for a call that failed for a known reason.
-func ofCall(f *fault.Error, call error, code codes.Code) *Error {
-	e := ofFault(f)
-	e.Code = code
-	e.cause = callError{f, call}
-	return e
 }
 
 // unavailable explains why there is no answer.
@@ -137,7 +141,7 @@ func (c *Client) unavailable(s *status.Status, err error) error {
 		if delay, helps := wire.RetryDelay(err); helps {
 			f = f.RetryIn(delay.Seconds())
 		}
-		return ofCall(f, err, s.Code())
+		return explaining(err, f)
 	}
 	if isHTTP(s.Message()) {
 		return c.notCleave(err)
@@ -145,13 +149,11 @@ func (c *Client) unavailable(s *status.Status, err error) error {
 	message := innermost(s.Message())
 	explained := c.terms.Explain(message)
 	f := fault.New(fault.Unavailable, NotReachable, "the coordinator at %s does not answer: %s", c.address, explained)
-	code := codes.Unavailable
 	if explained != message || strings.Contains(s.Message(), "authentication handshake failed") {
 		f.Kind = fault.FailedPrecondition
 		f.Reason = HandshakeFailed
-		code = codes.FailedPrecondition
 	}
-	return ofCall(f, err, code)
+	return explaining(err, f)
 }
 
 // watchLost returns the error of a watch that is given up for a temporary error. Any other error ends the watch as it
@@ -161,16 +163,15 @@ func watchLost(jobID string, err error) error {
 	if !is || !e.Temporary() {
 		return err
 	}
-	f := fault.New(fault.Unavailable, WatchLost, "job %s cannot be watched, and may still be running: %s",
-		jobID, e.Message).With("job_id", jobID).RetryIn(e.RetryAfter.Seconds())
-	return ofCall(f, e, codes.Unavailable)
+	return explaining(e, fault.New(fault.Unavailable, WatchLost,
+		"job %s cannot be watched, and may still be running: %s", jobID, e.Message).With("job_id", jobID).RetryIn(
+		e.RetryAfter.Seconds()))
 }
 
 // notCleave returns the error for an address where something else answers.
 func (c *Client) notCleave(err error) error {
-	return ofCall(fault.New(fault.FailedPrecondition, NotCleave,
-		"the server at %s is not a Cleave coordinator; check the host and the port", c.address), err,
-		codes.FailedPrecondition)
+	return explaining(err, fault.New(fault.FailedPrecondition, NotCleave,
+		"the server at %s is not a Cleave coordinator; check the host and the port", c.address))
 }
 
 // unimplemented explains why a method is not there: the other side has another version of the API, or is not a
@@ -181,9 +182,9 @@ func (c *Client) unimplemented(s *status.Status, err error) error {
 	if status.Code(unknown) == codes.Unimplemented || unknown == nil && !slices.ContainsFunc(services, isCleave) {
 		return c.notCleave(err)
 	}
-	return ofCall(fault.New(fault.FailedPrecondition, OtherAPIVersion,
+	return explaining(err, fault.New(fault.FailedPrecondition, OtherAPIVersion,
 		"the coordinator at %s and this client have different versions of the API (%s); "+
-			"use the same release for both", c.address, s.Message()), err, codes.FailedPrecondition)
+			"use the same release for both", c.address, s.Message()))
 }
 
 // isHTTP reports whether an error of gRPC means that the other side speaks another protocol.

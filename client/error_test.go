@@ -42,18 +42,13 @@ func serveGRPC(t *testing.T, server *grpc.Server) (address string) {
 	return address
 }
 
-// A server of another version, a server that is down, and a port of something else are told apart.
-func TestWhatAnswers(t *testing.T) {
-	down, downAddress := listen(t)
-	down.Close()
-	web, webAddress := listen(t)
-	page := &http.Server{Handler: http.NotFoundHandler()} //nolint:gosec // a test
-	go page.Serve(web)                                    //nolint:errcheck // it ends with Close
-	t.Cleanup(func() { page.Close() })
-	banner, bannerAddress := listen(t)
+// serveBanner serves another protocol until the test ends.
+func serveBanner(t *testing.T) (address string) {
+	t.Helper()
+	listener, address := listen(t)
 	go func() {
 		for {
-			conn, err := banner.Accept()
+			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
@@ -64,6 +59,17 @@ func TestWhatAnswers(t *testing.T) {
 			}()
 		}
 	}()
+	return address
+}
+
+// A server of another version, a server that is down, and a port of something else are told apart.
+func TestWhatAnswers(t *testing.T) {
+	down, downAddress := listen(t)
+	down.Close()
+	web, webAddress := listen(t)
+	page := &http.Server{Handler: http.NotFoundHandler()} //nolint:gosec // a test
+	go page.Serve(web)                                    //nolint:errcheck // it ends with Close
+	t.Cleanup(func() { page.Close() })
 	newer := grpc.NewServer()
 	newer.RegisterService(&grpc.ServiceDesc{ServiceName: "cleave.v2.JobService", HandlerType: (*any)(nil)}, nil)
 	reflection.Register(newer)
@@ -79,7 +85,7 @@ func TestWhatAnswers(t *testing.T) {
 	}{
 		{"nobody", downAddress, NotReachable, "does not answer: dial tcp", codes.Unavailable, true},
 		{"a web server", webAddress, NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
-		{"another protocol", bannerAddress, NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
+		{"another protocol", serveBanner(t), NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
 		{"gRPC without reflection", serveGRPC(t, grpc.NewServer()), NotCleave, "is not a Cleave coordinator",
 			codes.FailedPrecondition, false},
 		{"gRPC of others", serveGRPC(t, foreign), NotCleave, "is not a Cleave coordinator",
@@ -98,6 +104,7 @@ func TestWhatAnswers(t *testing.T) {
 		for kind, err := range map[string]error{"call": unary, "stream": stream} {
 			e, is := errors.AsType[*Error](err)
 			if !is || e.Reason != c.reason || e.Code != c.code || e.Temporary() != c.temporary ||
+				status.Code(err) != c.code || wire.Reason(err) != c.reason ||
 				!strings.Contains(e.Message, c.says) || !strings.Contains(e.Message, c.address) {
 				t.Errorf("%s, %s: %+v", c.what, kind, err)
 			}
@@ -189,26 +196,32 @@ func TestJobErrorWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// Wait gets no event of the job: it needs the end only, and a long job has many.
-func TestWaitGetsNoEvents(t *testing.T) {
-	c, _ := connectTo(t, func(call int32, s grpc.ServerStream) error {
-		if call > 1 {
-			return s.SendMsg(
-				&cleavev1.GetJobResponse{
-					Job: &cleavev1.Job{JobId: "job", State: cleavev1.JobState_JOB_STATE_SUCCEEDED}})
+// Wait gets no event that came before: it needs the end only, and a long job has many.
+func TestWaitGetsNoEarlierEvents(t *testing.T) {
+	running := &cleavev1.Job{JobId: "job", State: cleavev1.JobState_JOB_STATE_RUNNING, LastSequence: 1000}
+	succeeded := &cleavev1.Job{JobId: "job", State: cleavev1.JobState_JOB_STATE_SUCCEEDED}
+	watches := 0
+	c, _ := connectTo(t, func(_ int32, s grpc.ServerStream) error {
+		if method, _ := grpc.Method(s.Context()); method == cleavev1.JobService_GetJob_FullMethodName {
+			job := running
+			if watches > 0 {
+				job = succeeded
+			}
+			return s.SendMsg(&cleavev1.GetJobResponse{Job: job})
 		}
+		watches++
 		request := &cleavev1.WatchJobRequest{}
 		encoded, err := proto.Marshal(s.(requested).request)
 		if err == nil {
 			err = proto.Unmarshal(encoded, request)
 		}
-		if request.GetAfterSequence() < 1<<30 {
+		if request.GetAfterSequence() != 1000 {
 			t.Errorf("events after %d are wanted", request.GetAfterSequence())
 		}
 		return err
 	})
-	if job, err := c.Wait(t.Context(), "job"); err != nil || job.GetJobId() != "job" {
-		t.Errorf("%v, %v", job, err)
+	if job, err := c.Wait(t.Context(), "job"); err != nil || job.GetJobId() != "job" || watches != 1 {
+		t.Errorf("%v, %v after %d watches", job, err, watches)
 	}
 }
 
@@ -248,6 +261,7 @@ func TestConnectionErrorsNameOptions(t *testing.T) {
 			}
 			e, is := errors.AsType[*Error](c.explain(status.Error(codes.Unavailable, cause)))
 			if !is || e.Reason != HandshakeFailed || e.Code != codes.FailedPrecondition || e.Temporary() ||
+				status.Code(e) != e.Code ||
 				!strings.Contains(e.Message, says) ||
 				strings.Contains(e.Message, "--") != flags {
 				t.Errorf("%s: %v", cause, e)

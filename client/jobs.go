@@ -6,14 +6,12 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"math"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -31,23 +29,43 @@ func (c *Client) CreateJob(ctx context.Context, request *cleavev1.CreateJobReque
 // ended is no error if it has labels: whoever sets a limit wants the labels so far. The job is nil if waiting itself
 // failed. The job continues if ctx ends; Jobs.CancelJob cancels it.
 func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) {
-	ended, err := c.Watch(ctx, jobID, afterAll, func(*cleavev1.WatchJobResponse) {})
+	job, err := c.job(ctx, jobID)
 	if err != nil {
-		return nil, err
+		return nil, watchLost(jobID, err)
 	}
-	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID, WithoutSpec: true})
-	if err != nil {
-		return nil, err
+	if endOf(job) == nil {
+		for _, err := range c.Follow(ctx, jobID, job.GetLastSequence()) {
+			if err != nil {
+				return nil, err
+			}
+		}
+		if job, err = c.job(ctx, jobID); err != nil {
+			return nil, watchLost(jobID, err)
+		}
 	}
-	err = c.JobError(ctx, jobID, ended)
+	err = c.JobError(ctx, jobID, endOf(job))
 	if fault.Is(err, LabelsSoFar) {
 		err = nil
 	}
+	return job, err
+}
+
+// job returns a job without its spec.
+func (c *Client) job(ctx context.Context, jobID string) (*cleavev1.Job, error) {
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID, WithoutSpec: true})
 	return response.GetJob(), err
 }
 
-// afterAll is a sequence number that no event has, so that a watch after it gets none.
-const afterAll = math.MaxInt32
+// endOf returns how a job ended, or nil if it has not ended.
+func endOf(job *cleavev1.Job) *cleavev1.JobEnded {
+	switch job.GetState() {
+	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_FAILED,
+		cleavev1.JobState_JOB_STATE_CANCELLED:
+		return &cleavev1.JobEnded{State: job.GetState(), StopReason: job.GetStopReason(),
+			Message: job.GetStatusMessage(), Error: job.GetError()}
+	}
+	return nil
+}
 
 // JobError returns nil if a job succeeded, and otherwise an error that says how it ended, with the job as job_id in its
 // metadata: the error of a job that failed, or one with the reason JobCanceled, TimeLimit or LabelsSoFar. If the
@@ -62,7 +80,7 @@ func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.Job
 		}
 		reason := TimeLimit
 		response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
-		switch code := status.Code(err); {
+		switch code := status.Code(unexplained(err)); {
 		case err == nil && response.GetResult().GetRows() > 0:
 			reason = LabelsSoFar
 		case err != nil && code != codes.FailedPrecondition && code != codes.NotFound:
@@ -79,7 +97,7 @@ func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.Job
 		f.Metadata = maps.Clone(f.Metadata) // that of the event
 		return ofFault(f.With("job_id", jobID))
 	}
-	return ofFault(fault.New(fault.Internal, "JOB_FAILED", "job %s failed", jobID).With("job_id", jobID))
+	return ofFault(fault.New(fault.Internal, JobFailed, "job %s failed", jobID).With("job_id", jobID))
 }
 
 // Result returns the result of a job, without its labels. Before the job has ended, the error is an *Error with the
@@ -104,7 +122,7 @@ func (c *Client) Labels(ctx context.Context, jobID string) (labels []uint32, _ e
 func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequest,
 	take func(*cleavev1.GetLabelsResponse) error) error {
 	request = proto.CloneOf(request)
-	return c.Retry(ctx, func(ctx context.Context) error {
+	return c.Retry(ctx, func(ctx context.Context, progressed func()) error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
 		stream, err := c.Jobs.GetLabels(ctx, request)
@@ -117,17 +135,14 @@ func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequ
 					request.GetFirstIndex())
 			}
 			if err := take(part); err != nil {
-				return ownError{err}
+				return Final(err)
 			}
 			request.FirstIndex += uint32(len(part.GetLabels()))
-			progressed(ctx)
+			progressed()
 			return nil
 		})
 	})
 }
-
-// silenceTimeout is how long a watch may be silent; progress comes every two seconds.
-const silenceTimeout = 10 * time.Second
 
 // Follow returns the events of a job with sequence numbers above after, and live progress between them, until the job
 // ends. If the connection breaks, it reconnects and continues after the last event, so that each event comes exactly
@@ -135,20 +150,28 @@ const silenceTimeout = 10 * time.Second
 // makes an error of it. If the job has ended and has no event above after, there are none; Watch says how it ended.
 func (c *Client) Follow(ctx context.Context, jobID string, after uint32) iter.Seq2[*cleavev1.WatchJobResponse, error] {
 	return func(yield func(*cleavev1.WatchJobResponse, error) bool) {
-		_, err := c.watch(ctx, jobID, after, func(item *cleavev1.WatchJobResponse) bool { return yield(item, nil) })
+		_, err := c.watch(ctx, jobID, after, c.leader.warn, func(item *cleavev1.WatchJobResponse) bool {
+			return yield(item, nil)
+		})
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
 	}
 }
 
-// Watch passes the events that Follow returns to take until the job ends, and returns how it ended, even if it has no
+// Watcher is told about a job. Calls do not overlap.
+type Watcher interface {
+	// Item is called with every event of the job, and with live progress between them. It may take any time.
+	Item(*cleavev1.WatchJobResponse)
+	// Warn is called when the connection breaks.
+	Warn(format string, args ...any)
+}
+
+// Watch passes the events that Follow returns to w until the job ends, and returns how it ended, even if it has no
 // event above after. The error is that of the watch; JobError makes an error of how the job ended.
-func (c *Client) Watch(
-	ctx context.Context, jobID string, after uint32, take func(*cleavev1.WatchJobResponse),
-) (*cleavev1.JobEnded, error) {
-	return c.watch(ctx, jobID, after, func(item *cleavev1.WatchJobResponse) bool {
-		take(item)
+func (c *Client) Watch(ctx context.Context, jobID string, after uint32, w Watcher) (*cleavev1.JobEnded, error) {
+	return c.watch(ctx, jobID, after, w.Warn, func(item *cleavev1.WatchJobResponse) bool {
+		w.Item(item)
 		return true
 	})
 }
@@ -158,56 +181,37 @@ var errStopped = errors.New("client: the watch was stopped")
 
 // watch passes the events of a job to take, as Follow does, until the job ends, and returns how it ended. It returns
 // errStopped after take has returned false.
-func (c *Client) watch(ctx context.Context, jobID string, after uint32,
-	take func(*cleavev1.WatchJobResponse) bool) (*cleavev1.JobEnded, error) {
-	tries := c.leader.attempts()
-	for {
-		ended, err := c.watchOnce(ctx, jobID, &after, take, tries.reached)
-		if errors.Is(err, io.EOF) {
-			if ended, err = c.endOf(tries.calledOnce(ctx), jobID); ended == nil && err == nil {
-				err = status.Error(codes.Unavailable, "the stream ended before the job")
-			}
+func (c *Client) watch(ctx context.Context, jobID string, after uint32, warn func(format string, args ...any),
+	take func(*cleavev1.WatchJobResponse) bool) (ended *cleavev1.JobEnded, _ error) {
+	err := c.leader.repeat(ctx, warn, func(ctx context.Context, progressed func()) (err error) {
+		ended, err = c.watchOnce(ctx, jobID, &after, take, progressed)
+		if !errors.Is(err, io.EOF) {
+			return err
 		}
-		switch {
-		case ended != nil:
-			return ended, nil
-		case errors.Is(err, errStopped):
-			return nil, err
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
+		job, err := c.job(ctx, jobID) // a stream that begins after the last event ends without one
+		if ended = endOf(job); ended == nil && err == nil {
+			err = status.Error(codes.Unavailable, "the stream ended before the job")
 		}
-		pause, again := tries.next(err)
-		if !again {
-			return nil, watchLost(jobID, c.explain(err))
-		}
-		if tries.failures == 1 && (tries.heard || tries.refusals > 0) {
-			dial.Warn(ctx, c.warn)("%s", whyAgain(err))
-		}
-		if err := dial.Sleep(ctx, pause); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// reasonSlowReader is the reason of the error by which a coordinator ends a stream that is not read.
-const reasonSlowReader = "SLOW_READER"
-
-// whyAgain says why a watch is restarted.
-func whyAgain(err error) string {
-	_, refused := wire.RetryDelay(err)
+		return err
+	})
 	switch {
-	case wire.Reason(err) == reasonSlowReader:
-		return "the coordinator ended the watch because it was not read for a while; continuing after the last event"
-	case refused:
-		return status.Convert(err).Message() + "; trying again"
+	case err == nil:
+		return ended, nil
+	case errors.Is(err, errStopped):
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	}
-	return "the connection to the coordinator broke; reconnecting"
+	return nil, watchLost(jobID, c.explain(err))
 }
 
-// watchOnce follows one stream until the job ends, and calls heard after take has taken a message. It returns io.EOF if
-// the stream ends before the job.
+// silenceTimeout is how long a watch may be silent; progress comes every two seconds.
+const silenceTimeout = 10 * time.Second
+
+// watchOnce follows one stream until the job ends, and calls progressed after take has taken a message. It returns
+// io.EOF if the stream ends before the job.
 func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, take func(*cleavev1.WatchJobResponse) bool,
-	heard func()) (*cleavev1.JobEnded, error) {
+	progressed func()) (*cleavev1.JobEnded, error) {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	silence := time.AfterFunc(silenceTimeout, cancel)
@@ -241,24 +245,7 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, tak
 		if ended := item.GetEvent().GetEnded(); ended != nil {
 			return ended, nil
 		}
-		heard()
+		progressed()
 		silence.Reset(silenceTimeout)
 	}
-}
-
-// endOf returns how a job ended, or nil if it has not ended. A stream that begins after the last event ends without
-// one.
-func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, error) {
-	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID, WithoutSpec: true})
-	if err != nil {
-		return nil, err
-	}
-	job := response.GetJob()
-	switch job.GetState() {
-	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_FAILED,
-		cleavev1.JobState_JOB_STATE_CANCELLED:
-		return &cleavev1.JobEnded{State: job.GetState(), StopReason: job.GetStopReason(),
-			Message: job.GetStatusMessage(), Error: job.GetError()}, nil
-	}
-	return nil, nil
 }

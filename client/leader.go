@@ -55,8 +55,8 @@ func (l *leader) choose() (string, *grpc.ClientConn, error) {
 func (l *leader) failed(address string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, refused := wire.RetryDelay(err)
-	if l.candidates.Current != address || status.Code(err) != codes.Unavailable || refused {
+	_, deferred := wire.RetryDelay(err)
+	if l.candidates.Current != address || status.Code(err) != codes.Unavailable || deferred {
 		return // another call has moved on already, or the coordinator answered
 	}
 	if hint, _ := wire.LeaderOf(err); hint != "" && hint != address {
@@ -76,7 +76,7 @@ func (l *leader) Invoke(ctx context.Context, method string, args, reply any, opt
 		identified.RequestId = uuid.NewString() // so that repeating the call creates no second job
 		args = identified
 	}
-	return l.explain(l.repeat(ctx, func(ctx context.Context) error {
+	return l.explain(l.repeat(ctx, l.warn, func(ctx context.Context, _ func()) error {
 		address, c, err := l.choose()
 		if err != nil {
 			return err

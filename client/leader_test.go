@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -33,13 +32,7 @@ func fakeCoordinator(t *testing.T, answer func() error) (address string, calls *
 		}
 		return stream.SendMsg(&emptypb.Empty{})
 	}))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go server.Serve(listener) //nolint:errcheck // it ends with Stop
-	t.Cleanup(server.Stop)
-	return listener.Addr().String(), calls
+	return serveGRPC(t, server), calls
 }
 
 // Calls go to the coordinator that a standby names, also to one that the client was not given, and stay there.
@@ -86,7 +79,7 @@ func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
 			for away, back := range map[time.Duration]bool{500 * time.Millisecond: true, 20 * time.Second: answered,
 				2 * reconnectTimeout: false} {
 				began := time.Now()
-				err := l.repeat(t.Context(), func(context.Context) error {
+				err := l.repeat(t.Context(), l.warn, func(context.Context, func()) error {
 					if time.Since(began) < away {
 						return status.Error(codes.Unavailable, "connection refused")
 					}
@@ -101,8 +94,8 @@ func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
 			}
 			began := time.Now()
 			refused := wire.Status(fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "no disk"))
-			if err := l.repeat(t.Context(), func(context.Context) error { return refused }); err == nil ||
-				time.Since(began) > 10*time.Second {
+			err = l.repeat(t.Context(), l.warn, func(context.Context, func()) error { return refused })
+			if err == nil || time.Since(began) > 10*time.Second {
 				t.Errorf("answered %v: what a coordinator cannot do is %v after %v", answered, err, time.Since(began))
 			}
 			l.close()
@@ -116,7 +109,7 @@ func TestALongCallIsRepeated(t *testing.T) {
 		c := refusedClient(t, nil)
 		c.leader.answered.Store(true)
 		calls := 0
-		err := c.leader.repeat(t.Context(), func(context.Context) error {
+		err := c.leader.repeat(t.Context(), c.leader.warn, func(context.Context, func()) error {
 			if calls++; calls > 1 {
 				return nil
 			}

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -70,7 +71,7 @@ func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 		var watches sync.WaitGroup
 		for range 2 {
 			watches.Go(func() {
-				if ended, err := c.watch(t.Context(), "job", 0, all); err != nil ||
+				if ended, err := c.watch(t.Context(), "job", 0, c.leader.warn, all); err != nil ||
 					ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 					t.Errorf("the watch ended with %v, %v", ended, err)
 				}
@@ -85,7 +86,7 @@ func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 		c.Jobs = &cutOff{leader: c.leader, silent: now}
 		ctx, cancel := context.WithTimeout(t.Context(), silenceTimeout/2)
 		defer cancel()
-		if _, err := c.watch(ctx, "job", 0, all); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.watch(ctx, "job", 0, c.leader.warn, all); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a watch whose time is over ended with %v", err)
 		}
 	})
@@ -172,7 +173,7 @@ func TestAWatchThatIsCutSaysWhy(t *testing.T) {
 		}
 		defer c.Close()
 		c.Jobs = cut{}
-		_, err = c.watch(t.Context(), "job", 0, func(*cleavev1.WatchJobResponse) bool { return true })
+		_, err = c.Watch(t.Context(), "job", 0, nobody{})
 		if err == nil || !strings.HasSuffix(err.Error(), ": the stream ended before the job") {
 			t.Errorf("the watch ended with %v", err)
 		}
@@ -199,7 +200,10 @@ func TestAWatchOfAClosedPortNamesItsJob(t *testing.T) {
 			t.Errorf("%q does not say %q", e.Message, says)
 		}
 	}
-	if cause, is := errors.AsType[*Error](e.Unwrap()); !is || cause.Reason != NotReachable {
-		t.Errorf("the cause is %+v", e.Unwrap())
+	if cause, is := errors.AsType[*Error](e.cause); !is || cause.Reason != NotReachable {
+		t.Errorf("the cause is %+v", e.cause)
+	}
+	if s := status.Convert(err); s.Code() != e.Code || s.Message() != e.Message || wire.Reason(err) != WatchLost {
+		t.Errorf("the status is %v", s)
 	}
 }

@@ -44,7 +44,7 @@ func (c *Client) UploadMatrix(ctx context.Context, name string, values []float64
 	}
 	points, err := dataset.NewPoints(len(values)/columns, columns, values)
 	if err != nil {
-		return "", refused(err)
+		return "", asError(err)
 	}
 	return c.uploadDataset(ctx, name, points)
 }
@@ -58,7 +58,7 @@ func (c *Client) UploadRows(ctx context.Context, name string, columns int,
 		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "points need one column or more, not %d", columns))
 	}
 	checked := &checkedRows{columns: columns, rows: rows}
-	err := c.Retry(ctx, func(ctx context.Context) error {
+	err := c.Retry(ctx, func(ctx context.Context, _ func()) error {
 		stored, err := wire.SendPoints(ctx, c.Datasets, name, columns, checked.all)
 		id = stored.GetDatasetId()
 		return err
@@ -84,8 +84,7 @@ func (r *checkedRows) all(yield func([]float64, error) bool) {
 	for row, err := range r.rows {
 		switch {
 		case err != nil:
-			err = ownError{&Error{Code: wire.CodeOf(fault.InvalidArgument), Reason: "BAD_ROWS", Message: err.Error(),
-				cause: err}}
+			err = Final(explaining(err, fault.Invalid("BAD_ROWS", "%v", err)))
 		case len(row) != r.columns:
 			err = ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values instead of %d", count,
 				len(row), r.columns))
@@ -139,14 +138,18 @@ func (c *Client) UploadGraph(ctx context.Context, name string, vertices int, edg
 	}
 	graph, err := dataset.NewGraph(vertices, list)
 	if err != nil {
-		return "", refused(err)
+		return "", asError(err)
 	}
 	return c.uploadDataset(ctx, name, graph)
 }
 
+func (c *Client) uploader() wire.Uploader {
+	return wire.Uploader{Datasets: c.Datasets, Tables: c.Tables, Retry: c.Retry}
+}
+
 func (c *Client) uploadDataset(ctx context.Context, name string, data dataset.Dataset) (string, error) {
-	id, err := c.target().Dataset(ctx, name, data, nil)
-	return id, refused(err)
+	id, err := c.uploader().Dataset(ctx, name, data, nil)
+	return id, asError(err)
 }
 
 // UploadTable uploads a table, such as constraints, seeds or rows to cluster, and returns its ID, which its content
@@ -154,10 +157,10 @@ func (c *Client) uploadDataset(ctx context.Context, name string, data dataset.Da
 func (c *Client) UploadTable(ctx context.Context, name string, columns ...*cleavev1.Column) (string, error) {
 	t, err := wire.TableRows(&cleavev1.TableRows{Columns: columns})
 	if err != nil {
-		return "", refused(err)
+		return "", asError(err)
 	}
-	id, err := c.target().Table(ctx, name, t, nil)
-	return id, refused(err)
+	id, err := c.uploader().Table(ctx, name, t, nil)
+	return id, asError(err)
 }
 
 // ImportTable makes a table of objects in an object store, which the workers read; see TableService.ImportTable.
@@ -169,7 +172,7 @@ func (c *Client) ImportTable(ctx context.Context, request *cleavev1.ImportTableR
 	if request.GetRequestId() == "" {
 		request.RequestId = uuid.NewString()
 	}
-	err := c.Retry(ctx, func(ctx context.Context) error {
+	err := c.Retry(ctx, func(ctx context.Context, _ func()) error {
 		stream, err := c.Tables.ImportTable(ctx, request)
 		if err != nil {
 			return err
@@ -203,8 +206,4 @@ func Numbers(name string, cells ...float64) *cleavev1.Column {
 // Texts returns a column of texts, as Integers does.
 func Texts(name string, cells ...string) *cleavev1.Column {
 	return &cleavev1.Column{Name: name, Cells: &cleavev1.Column_Texts{Texts: &cleavev1.TextCells{Values: cells}}}
-}
-
-func (c *Client) target() wire.Uploader {
-	return wire.Uploader{Datasets: c.Datasets, Tables: c.Tables, Retry: c.Retry}
 }

@@ -33,6 +33,20 @@ type overStream struct {
 
 func (overStream) Recv() (*cleavev1.WatchJobResponse, error) { return nil, io.EOF }
 
+// nobody is a Watcher of a job of which only the end matters.
+type nobody struct{}
+
+func (nobody) Item(*cleavev1.WatchJobResponse) {}
+func (nobody) Warn(string, ...any)             {}
+
+// failing is a Watcher that expects nothing.
+type failing struct {
+	nobody
+	t *testing.T
+}
+
+func (f failing) Item(item *cleavev1.WatchJobResponse) { f.t.Errorf("took %v", item) }
+
 // A watch after the last event of a job says how the job ended, although there is nothing to take.
 func TestAWatchAfterTheLastEvent(t *testing.T) {
 	c, err := Dial("127.0.0.1:1")
@@ -42,7 +56,7 @@ func TestAWatchAfterTheLastEvent(t *testing.T) {
 	defer c.Close()
 	c.Jobs = overJobs{job: &cleavev1.Job{State: cleavev1.JobState_JOB_STATE_CANCELLED,
 		StopReason: cleavev1.StopReason_STOP_REASON_TIME_LIMIT, StatusMessage: "stopped"}}
-	ended, err := c.Watch(t.Context(), "job", 9, func(item *cleavev1.WatchJobResponse) { t.Errorf("took %v", item) })
+	ended, err := c.Watch(t.Context(), "job", 9, failing{t: t})
 	if err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED ||
 		ended.GetStopReason() != cleavev1.StopReason_STOP_REASON_TIME_LIMIT || ended.GetMessage() != "stopped" {
 		t.Errorf("the job ended with %v, %v", ended, err)

@@ -98,6 +98,18 @@ func jobOfRequest(ctx context.Context, c *client.Client, requestID string) (stri
 	return "", fault.New(fault.NotFound, "JOB_NOT_FOUND", "there is no job with the request id %q", requestID)
 }
 
+// tableText returns the number of rows of a table and its id, or the id alone if the coordinator does not say more.
+func tableText(ctx context.Context, c *client.Client, input *cleavev1.TableInput) string {
+	if rows := input.GetInline(); rows != nil {
+		return fmt.Sprint(wire.RowsIn(rows))
+	}
+	response, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: input.GetTableId()})
+	if err != nil {
+		return input.GetTableId()
+	}
+	return fmt.Sprintf("%d (%s)", response.GetTable().GetRows(), input.GetTableId())
+}
+
 // printJob prints what is known about a job, a line each. spec is nil if the coordinator cannot read it now.
 func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, spec *cleavev1.JobSpec) error {
 	table := a.aligned()
@@ -119,7 +131,7 @@ func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, s
 		line("clusters", report.ClustersText(spec))
 	}
 	for _, used := range wire.UsedTables(spec) {
-		line(used.Name(), c.DescribeTable(ctx, used.Input))
+		line(used.Name(), tableText(ctx, c, used.Input))
 	}
 	line("iterations", fmt.Sprint(j.GetIterations()))
 	if j.GetObjectiveName() != "" {

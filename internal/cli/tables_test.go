@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/test/clitest"
 )
 
@@ -262,5 +263,15 @@ func TestPredictByAJobNamesClasses(t *testing.T) {
 	if got := succeed(t, "predict --job "+id+" --data people.csv --server "+address); !strings.HasPrefix(got,
 		"id,label,class") || strings.Count(got, ",red") != 3 {
 		t.Errorf("auto: got\n%s", got)
+	}
+}
+
+// The rows of an inline table are counted whatever the type of its first column.
+func TestTextOfAnInlineTable(t *testing.T) {
+	ids := &cleavev1.Column{Cells: &cleavev1.Column_Texts{Texts: &cleavev1.TextCells{Values: []string{"a", "b"}}}}
+	input := &cleavev1.TableInput{
+		Source: &cleavev1.TableInput_Inline{Inline: &cleavev1.TableRows{Columns: []*cleavev1.Column{ids}}}}
+	if got := tableText(t.Context(), nil, input); got != "2" {
+		t.Errorf("got %s rows", got)
 	}
 }

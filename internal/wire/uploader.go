@@ -19,9 +19,12 @@ import (
 type Uploader struct {
 	Datasets cleavev1.DatasetServiceClient
 	Tables   cleavev1.TableServiceClient
-	// Retry calls do until it succeeds or fails for good.
-	Retry func(ctx context.Context, do func(context.Context) error) error
+	// Retry calls do until it succeeds or fails for good, see client.Client.
+	Retry func(ctx context.Context, do func(ctx context.Context, progressed func()) error) error
 }
+
+// UploadDamaged is the reason of the error of an upload that arrived as something else.
+const UploadDamaged = "UPLOAD_DAMAGED"
 
 // Dataset sends a data set, unless the coordinator has it, and returns its id. It calls begin, which may be nil,
 // before it sends anything.
@@ -64,11 +67,14 @@ func (t Uploader) sendMissing(ctx context.Context, noun, id string, found error,
 	var stored string
 	start := UploadStart{ID: uuid.NewString()}
 	again := false
-	err := t.Retry(ctx, func(ctx context.Context) (err error) {
+	err := t.Retry(ctx, func(ctx context.Context, progressed func()) (err error) {
 		if again {
 			arrived, err := t.Datasets.GetUpload(ctx, &cleavev1.GetUploadRequest{UploadId: start.ID})
-			if status.Code(err) == codes.Unavailable {
+			if err != nil && status.Code(err) != codes.NotFound {
 				return err
+			}
+			if arrived.GetParts() > start.FirstPart {
+				progressed()
 			}
 			start.FirstPart = arrived.GetParts() // 0 starts over
 		}
@@ -77,7 +83,7 @@ func (t Uploader) sendMissing(ctx context.Context, noun, id string, found error,
 		return err
 	})
 	if err == nil && stored != id {
-		err = fault.New(fault.DataLoss, "UPLOAD_DAMAGED",
+		err = fault.New(fault.DataLoss, UploadDamaged,
 			"the %s arrived as %s, but it is %s: the upload was damaged; upload it again", noun, stored, id)
 	}
 	if err != nil {

@@ -8,7 +8,12 @@ import socket
 import subprocess
 import tempfile
 import threading
+from concurrent import futures
 from typing import Any, Dict, List, Optional
+
+import grpc
+
+from cleave.rpc import status_pb2
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 
@@ -29,6 +34,35 @@ def cleave(*arguments: Any, cwd: Any = None, env: Optional[Dict[str, str]] = Non
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def free_port() -> int:
+    """Returns a port at which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def health_list(*services: str) -> bytes:
+    """Returns what the health service answers that is asked for the services of a server."""
+    health = status_pb2.HealthList()
+    for name in services:
+        health.statuses[name].status = 1
+    return bytes(health.SerializeToString())
+
+
+class OtherServer:
+    """A gRPC server that is not Cleave of this version. It lists its services, if it has any."""
+
+    def __init__(self, *services: str) -> None:
+        content = health_list(*services)
+        handlers = {"List": grpc.unary_unary_rpc_method_handler(lambda request, context: content)} if services else {}
+        self._server = grpc.server(futures.ThreadPoolExecutor(2))
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("grpc.health.v1.Health", handlers),))
+        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self._server.start()
+
+    def stop(self) -> None:
+        self._server.stop(None).wait()
 
 
 class Process:

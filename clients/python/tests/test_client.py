@@ -20,14 +20,13 @@ import grpc
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from programs import Process, Proxy
+from programs import OtherServer, Process, Proxy, free_port
 
 import cleave
 from cleave import _calls, _connection, _supervision, aio, v1
 from cleave._connection import Attempts, Credentials, Route, is_loopback, parse_addresses
 from cleave._frames import table_of
 from cleave._upload import Points, SparsePoints
-from cleave.rpc import status_pb2
 
 
 @pytest.fixture
@@ -464,11 +463,6 @@ def test_a_watch_that_breaks_off_continues(server, blobs):
         assert events == [item.event for item in direct.watch(job_id) if item.HasField("event")]
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
 @pytest.mark.long
 def test_a_server_that_restarts_is_waited_for(tmp_path, blobs):
     port = free_port()
@@ -488,24 +482,6 @@ def test_a_server_that_restarts_is_waited_for(tmp_path, blobs):
             assert answers[0].dataset_id == stored.dataset_id
         finally:
             process.stop()
-
-
-class OtherServer:
-    """A gRPC server that is not Cleave of this version. It lists its services, if it has any."""
-
-    def __init__(self, *services):
-        health = status_pb2.HealthList()
-        for name in services:
-            health.statuses[name].status = 1
-        content = health.SerializeToString()
-        handlers = {"List": grpc.unary_unary_rpc_method_handler(lambda request, context: content)} if services else {}
-        self._server = grpc.server(futures.ThreadPoolExecutor(2))
-        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("grpc.health.v1.Health", handlers),))
-        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
-        self._server.start()
-
-    def stop(self):
-        self._server.stop(None).wait()
 
 
 def explain(address, **options):
@@ -562,7 +538,7 @@ def test_a_port_that_does_not_speak_grpc_is_recognized(server, tmp_path):
         listener.close()
         thread.join()
     error = explain(server, ca_file="system")
-    assert isinstance(error, cleave.NotCleaveError) and "does not speak gRPC with TLS" in str(error)
+    assert isinstance(error, cleave.HandshakeError) and "or it has none" in str(error)
 
 
 def test_connections_that_others_could_read_are_refused():

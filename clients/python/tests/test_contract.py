@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import socket
+import threading
 from concurrent import futures
 from datetime import timedelta
-from typing import Any, List
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import grpc
 import pytest
-from programs import REPOSITORY
+from programs import REPOSITORY, OtherServer, free_port, health_list
+from programs import cleave as run_cleave
 
 import cleave
-from cleave import aio, v1
+from cleave import _calls, _connection, aio, errors, v1
 from cleave.rpc import status_pb2
 
-CASES = json.loads((REPOSITORY / "test" / "clients" / "contract.json").read_text())["cases"]
+CONTRACT = json.loads((REPOSITORY / "test" / "clients" / "contract.json").read_text())
 
 
 class Script(grpc.GenericRpcHandler):
@@ -26,24 +30,40 @@ class Script(grpc.GenericRpcHandler):
         self.case = case
         self.calls = 0
         self.after: List[int] = []
+        self.first: List[int] = []
         self.request_ids: List[str] = []
 
     def service(self, details: Any) -> Any:
         name = details.method.rpartition("/")[2]
-        if name == "GetJob":
-            return grpc.unary_unary_rpc_method_handler(lambda *_: v1.GetJobResponse(job=self.job()).SerializeToString())
-        if name != self.case["call"]:
-            return None
-        if name == "WatchJob":
-            return grpc.unary_stream_rpc_method_handler(self.watch)
-        return grpc.unary_unary_rpc_method_handler(self.create if name == "CreateJob" else self.cancel)
+        unary = {"GetJob": self.get, "GetResult": self.result, "CancelJob": self.cancel, "CreateJob": self.create, "List": self.services}
+        if name in unary:
+            return grpc.unary_unary_rpc_method_handler(unary[name])
+        return grpc.unary_stream_rpc_method_handler(self.watch if name == "WatchJob" else self.labels)
+
+    def services(self, _: bytes, context: Any) -> bytes:
+        """Answers for the health service."""
+        return health_list("cleave.v1.JobService")
 
     def job(self) -> v1.Job:
-        return v1.Job(job_id="job", state=v1.JobState.Value("JOB_STATE_" + self.case.get("job", "UNSPECIFIED")))
+        state = v1.JobState.Value("JOB_STATE_" + self.case.get("job", "UNSPECIFIED"))
+        reason = v1.StopReason.Value("STOP_REASON_" + self.case.get("stopReason", "UNSPECIFIED"))
+        job = v1.Job(job_id="job", state=state, stop_reason=reason, status_message="ended")
+        if "failure" in self.case:
+            failure = self.case["failure"]
+            job.error.code = grpc.StatusCode[failure["code"]].value[0]
+            job.error.reason, job.error.field, job.error.message = failure["reason"], failure.get("field", ""), "not now"
+        return job
 
     def answer(self) -> Any:
         self.calls += 1
         return self.case["answers"][self.calls - 1]
+
+    def get(self, _: bytes, context: Any) -> bytes:
+        return v1.GetJobResponse(job=self.job()).SerializeToString()
+
+    def result(self, _: bytes, context: Any) -> bytes:
+        fail(context, self.case["result"])
+        return v1.GetResultResponse(result=v1.Result(rows=self.case["result"]["rows"])).SerializeToString()
 
     def cancel(self, _: bytes, context: Any) -> bytes:
         fail(context, self.answer())
@@ -55,6 +75,8 @@ class Script(grpc.GenericRpcHandler):
         return v1.CreateJobResponse(job=self.job()).SerializeToString()
 
     def watch(self, request: bytes, context: Any) -> Any:
+        if self.case["call"] == "Wait":
+            return
         self.after.append(v1.WatchJobRequest.FromString(request).after_sequence)
         answer = self.answer()
         for sequence in answer.get("events", []):
@@ -62,6 +84,17 @@ class Script(grpc.GenericRpcHandler):
             if answer.get("ended") and sequence == answer["events"][-1]:
                 event.ended.state = v1.JOB_STATE_SUCCEEDED
             yield v1.WatchJobResponse(event=event).SerializeToString()
+        if answer.get("silent"):
+            gone = threading.Event()
+            context.add_callback(gone.set)
+            gone.wait()
+        fail(context, answer)
+
+    def labels(self, request: bytes, context: Any) -> Any:
+        self.first.append(v1.GetLabelsRequest.FromString(request).first_index)
+        answer = self.answer()
+        for part in answer["parts"]:
+            yield v1.GetLabelsResponse(first_index=part["first"], labels=part["labels"]).SerializeToString()
         fail(context, answer)
 
 
@@ -75,7 +108,7 @@ def fail(context: Any, answer: Any) -> None:
     details = []
     if "reason" in error:
         details.append(status_pb2.ErrorInfo(reason=error["reason"], domain="cleave"))
-    if "field" in error:
+    if error.get("field"):
         details.append(status_pb2.BadRequest(field_violations=[{"field": error["field"]}]))
     if "retryAfter" in error:
         retry = status_pb2.RetryInfo()
@@ -87,54 +120,130 @@ def fail(context: Any, answer: Any) -> None:
     context.abort(code, "not now")
 
 
-def call(address: str, name: str, events: List[int]) -> None:
+@contextlib.contextmanager
+def serving(case: Any, script: Script, folder: Any) -> Iterator[Tuple[str, Dict[str, Any]]]:
+    """Starts the server of a case. Yields its address, and what the client needs to connect."""
+    kind = case.get("server", "")
+    if kind == "NONE":
+        yield f"127.0.0.1:{free_port()}", {}
+        return
+    if kind == "OTHER":
+        with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listener:
+            threading.Thread(target=greet, args=(listener,), daemon=True).start()
+            yield f"127.0.0.1:{listener.getsockname()[1]}", {}
+        return
+    if kind == "OTHER_API":
+        other = OtherServer("cleave.v2.JobService")
+        yield other.address, {}
+        other.stop()
+        return
+    server = grpc.server(futures.ThreadPoolExecutor(4), handlers=[script])
+    if kind == "UNTRUSTED":
+        run_cleave("certs", "init", "--host", "127.0.0.1", "--dir", folder / "certs")
+        pair = [(folder / "certs" / "coordinator" / name).read_bytes() for name in ("key.pem", "cert.pem")]
+        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([tuple(pair)]))
+    else:
+        port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield f"127.0.0.1:{port}", {"ca_file": "system"} if kind == "UNTRUSTED" else {}
+    server.stop(None)
+
+
+def greet(listener: socket.socket) -> None:
+    """Answers connections as a server of another protocol does."""
+    with contextlib.suppress(OSError):  # the listener is closed
+        while True:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")
+
+
+class Got:
+    """What a caller gets."""
+
+    def __init__(self) -> None:
+        self.events: List[int] = []
+        self.labels: List[int] = []
+        self.failure: Optional[cleave.CleaveError] = None
+
+
+def call(address: str, options: Any, name: str, got: Got) -> None:
     """Makes a call with the synchronous client."""
-    with cleave.Client(address) as client:
+    with cleave.Client(address, **options) as client:
         if name == "CancelJob":
             client.cancel_job("job")
         elif name == "CreateJob":
             client.create_job(v1.JobSpec())
+        elif name == "GetLabels":
+            got.labels = client.get_labels("job").labels.tolist()
+        elif name == "Wait":
+            client.wait("job")
         else:
-            events.extend(item.event.sequence for item in client.watch("job"))
+            got.events.extend(item.event.sequence for item in client.watch("job"))
 
 
-async def call_async(address: str, name: str, events: List[int]) -> None:
+async def call_async(address: str, options: Any, name: str, got: Got) -> None:
     """Makes a call with the asynchronous client."""
-    async with aio.Client(address) as client:
+    async with aio.Client(address, **options) as client:
         if name == "CancelJob":
             await client.cancel_job("job")
         elif name == "CreateJob":
             await client.create_job(v1.JobSpec())
+        elif name == "GetLabels":
+            got.labels = (await client.get_labels("job")).labels.tolist()
+        elif name == "Wait":
+            await client.wait("job")
         else:
             async for item in client.watch("job"):
-                events.append(item.event.sequence)
+                got.events.append(item.event.sequence)
+
+
+def play(case: Any, client: str, folder: Any) -> Tuple[Script, Got]:
+    script, got = Script(case), Got()
+    with serving(case, script, folder) as (address, options):
+        try:
+            if client == "synchronous":
+                call(address, options, case["call"], got)
+            else:
+                asyncio.run(call_async(address, options, case["call"], got))
+        except cleave.CleaveError as error:
+            got.failure = error
+    return script, got
 
 
 @pytest.mark.parametrize("client", ["synchronous", "asynchronous"])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_contract(case, client):
-    script = Script(case)
-    server = grpc.server(futures.ThreadPoolExecutor(4), handlers=[script])
-    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-    server.start()
-    events: List[int] = []
-    failure = None
-    try:
-        if client == "synchronous":
-            call(address, case["call"], events)
-        else:
-            asyncio.run(call_async(address, case["call"], events))
-    except cleave.CleaveError as error:
-        failure = error
-    finally:
-        server.stop(None)
-    assert script.calls == case["calls"]
+@pytest.mark.parametrize("case", CONTRACT["cases"], ids=lambda case: case["name"])
+def test_contract(case, client, tmp_path, monkeypatch):
+    monkeypatch.setattr(_calls, "WATCH_SILENCE", 0.3)
+    script, got = play(case, client, tmp_path)
+    assert script.calls == case.get("calls", 0)
     assert script.after == case.get("after", [])
-    assert events == case.get("events", [])
+    assert script.first == case.get("first", [])
+    assert got.events == case.get("events", [])
+    assert got.labels == case.get("labels", [])
     if case["call"] == "CreateJob":
         assert len(set(script.request_ids)) == 1 and script.request_ids[0]
     expected = case.get("error")
     if expected is None:
-        assert failure is None
-    else:
-        assert (failure.code, failure.reason, failure.field) == (expected["code"], expected["reason"], expected["field"])
+        assert got.failure is None
+        return
+    assert got.failure is not None
+    assert (got.failure.code, got.failure.reason, got.failure.field) == (expected["code"], expected["reason"], expected["field"])
+    assert got.failure.temporary == expected.get("temporary", False)
+    if case["call"] in ("Wait", "WatchJob") and "answers" not in case and case.get("result", {}).get("error", {}).get("code") != "DATA_LOSS":
+        assert got.failure.job_id == "job"
+
+
+def test_the_contract_has_every_reason():
+    found = [errors.found(reason["reason"], "x") for reason in CONTRACT["reasons"]]
+    assert [(e.reason, e.code, e.temporary) for e in found] == [(r["reason"], r["code"], r["temporary"]) for r in CONTRACT["reasons"]]
+    assert len(found) == len(errors._FOUND)
+
+
+@pytest.mark.parametrize("client", ["synchronous", "asynchronous"])
+def test_a_watch_that_ends_again_and_again_is_lost(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(_connection, "_RECONNECT_TIMEOUT", 0.5)
+    case = {"call": "WatchJob", "job": "RUNNING", "answers": [{} for _ in range(100)]}
+    script, got = play(case, client, tmp_path)
+    assert got.failure is not None and got.failure.reason == "WATCH_LOST" and "ended before the job" in str(got.failure)
+    assert 3 <= script.calls <= 10, "the pauses grow"

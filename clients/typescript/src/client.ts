@@ -3,12 +3,12 @@ import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/prot
 import type { Client } from "@connectrpc/connect";
 import { Connection } from "./connection.js";
 import type { CallOptions, ConnectionOptions, RetryBudget } from "./connection.js";
-import { CleaveError, invalid, jobError } from "./errors.js";
+import { CleaveError, found, invalid, isAbsence, jobError } from "./errors.js";
 import { ClusterService } from "./gen/cleave/v1/cluster_pb.js";
 import { DatasetService } from "./gen/cleave/v1/dataset_pb.js";
 import type { Dataset } from "./gen/cleave/v1/dataset_pb.js";
 import type { Event, Notice, Progress } from "./gen/cleave/v1/event_pb.js";
-import { JobState } from "./gen/cleave/v1/job_pb.js";
+import { JobState, StopReason } from "./gen/cleave/v1/job_pb.js";
 import type { Job as JobMessage } from "./gen/cleave/v1/job_pb.js";
 import { JobService } from "./gen/cleave/v1/job_service_pb.js";
 import type { TablePointsSchema } from "./gen/cleave/v1/recipe_pb.js";
@@ -27,8 +27,19 @@ export type Fields<S extends DescMessage> = Exclude<MessageInitShape<S>, Message
 
 /** The name of an algorithm, as the command line has it. */
 export type Algorithm =
-  | "auto" | "kernel-kmeans" | "kmeans" | "seeded-kmeans" | "constrained-kmeans" | "cop-kmeans" | "pc-kmeans" | "m-kmeans" | "mpc-kmeans"
-  | "hmrf-kmeans" | "spectral" | "spectral-learning" | "constrained-spectral";
+  | "auto"
+  | "kernel-kmeans"
+  | "kmeans"
+  | "seeded-kmeans"
+  | "constrained-kmeans"
+  | "cop-kmeans"
+  | "pc-kmeans"
+  | "m-kmeans"
+  | "mpc-kmeans"
+  | "hmrf-kmeans"
+  | "spectral"
+  | "spectral-learning"
+  | "constrained-spectral";
 
 /** What a job computes, and how it runs. */
 export interface JobOptions extends CallOptions {
@@ -48,7 +59,9 @@ export interface JobOptions extends CallOptions {
   table?: Omit<Fields<typeof TablePointsSchema>, "tableId">;
   /** Other fields of the JobSpec. The options above take precedence. */
   spec?: Fields<typeof JobSpecSchema>;
-  /** Makes the job unique: creating it again with the same ID returns the same job. The client makes one if it is unset. */
+  /**
+   * Makes the job unique: creating it again with the same ID returns the same job. The client makes one if it is unset.
+   */
   requestId?: string;
   /** A display name; need not be unique. */
   displayName?: string;
@@ -89,8 +102,8 @@ export interface Prediction extends Labels {
   notices: Notice[];
 }
 
-// The server sends something every two seconds. After this time without anything the connection is taken for dead.
-const idleTimeoutMs = 30_000;
+// The server sends something every two seconds. After this time without anything a watch is taken for dead.
+const silenceMs = 10_000;
 
 // More pairs or seeds than this are uploaded as a table; fewer are part of the request.
 const maxInlineRows = 20_000;
@@ -125,7 +138,11 @@ export class Cleave {
   /** Uploads points: an array for each row, or all values row by row and the number of columns. */
   uploadPoints(rows: readonly ArrayLike<number>[], options?: UploadOptions): Promise<Dataset>;
   uploadPoints(values: ArrayLike<number>, columns: number, options?: UploadOptions): Promise<Dataset>;
-  uploadPoints(values: ArrayLike<number> | readonly ArrayLike<number>[], columns?: number | UploadOptions, options?: UploadOptions): Promise<Dataset> {
+  uploadPoints(
+    values: ArrayLike<number> | readonly ArrayLike<number>[],
+    columns?: number | UploadOptions,
+    options?: UploadOptions,
+  ): Promise<Dataset> {
     if (typeof columns === "number") return this.#upload(() => points(values as ArrayLike<number>, columns), options);
     return this.#upload(() => pointsOfRows(values as readonly ArrayLike<number>[]), columns);
   }
@@ -145,12 +162,22 @@ export class Cleave {
     checkClusters(options.k);
     checkSeed(options.seed);
     if (options.table && !("tableId" in data)) {
-      throw invalid("OPTION_DOES_NOT_APPLY", "table says how the columns of a table are used, but the data is no table; leave it out", "spec.table");
+      throw invalid(
+        "OPTION_DOES_NOT_APPLY",
+        "table says how the columns of a table are used, but the data is no table; leave it out",
+        "spec.table",
+      );
     }
     const supervision = supervisionOf(options, undefined);
     const fields: Fields<typeof JobSpecSchema> = { ...options.spec };
-    fields.data = "tableId" in data ? { case: "table", value: { ...options.table, tableId: data.tableId } } : { case: "datasetId", value: data.datasetId };
-    fields.clusters = typeof options.k === "number" ? { case: "k", value: options.k } : { case: "kRange", value: { min: options.k[0], max: options.k[1] } };
+    fields.data =
+      "tableId" in data
+        ? { case: "table", value: { ...options.table, tableId: data.tableId } }
+        : { case: "datasetId", value: data.datasetId };
+    fields.clusters =
+      typeof options.k === "number"
+        ? { case: "k", value: options.k }
+        : { case: "kRange", value: { min: options.k[0], max: options.k[1] } };
     if (options.seed !== undefined) fields.seed = BigInt(options.seed);
     if (options.algorithm !== undefined) fields.algorithm = algorithmOf(options.algorithm, fields.algorithm);
     const spec = create(JobSpecSchema, fields);
@@ -162,7 +189,7 @@ export class Cleave {
     }
     const request = {
       spec,
-      requestId: options.requestId ?? crypto.randomUUID(),
+      requestId: options.requestId ?? "", // the connection makes one
       displayName: options.displayName ?? "",
       ...(options.scheduling && { scheduling: options.scheduling }),
     };
@@ -179,7 +206,10 @@ export class Cleave {
    * uploads no data that the server would refuse, and none for pairs and seeds of rows that do not exist, except that
    * only the server knows the rows of a file.
    */
-  async cluster(data: readonly ArrayLike<number>[] | TableSource, options: JobOptions & TableOptions & WatchOptions): Promise<Job> {
+  async cluster(
+    data: readonly ArrayLike<number>[] | TableSource,
+    options: JobOptions & TableOptions & WatchOptions,
+  ): Promise<Job> {
     const content: Content<Dataset | Table> = isPoints(data) ? pointsOfRows(data) : table(data, options);
     checkClusters(options.k);
     checkSeed(options.seed);
@@ -196,8 +226,8 @@ export class Cleave {
   }
 
   /**
-   * Yields the events of a job, each once, until the job has ended. If the connection breaks, or the server restarts, it
-   * continues after the last event.
+   * Yields the events of a job, each once, until the job has ended. If the connection breaks, or the server restarts,
+   * it continues after the last event.
    */
   async *watch(jobId: string, options: WatchOptions = {}): AsyncGenerator<Event, void, undefined> {
     const { signal, onProgress } = options;
@@ -209,13 +239,16 @@ export class Cleave {
       signal?.throwIfAborted();
       signal?.addEventListener("abort", abort, { once: true });
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const resetIdleTimer = () => {
+      const resetTimer = () => {
         clearTimeout(timer);
-        timer = setTimeout(() => attempt.abort(idleTimeoutError()), idleTimeoutMs);
+        timer = setTimeout(() => attempt.abort(silenceError()), silenceMs);
       };
       try {
-        resetIdleTimer();
-        for await (const { item } of this.api.jobs.watchJob({ jobId, afterSequence: last }, { signal: attempt.signal })) {
+        resetTimer();
+        for await (const { item } of this.api.jobs.watchJob(
+          { jobId, afterSequence: last },
+          { signal: attempt.signal },
+        )) {
           budget.reset();
           clearTimeout(timer); // the caller may take its time with an event
           if (item.case === "progress") onProgress?.(item.value);
@@ -224,13 +257,15 @@ export class Cleave {
             yield item.value;
             if (item.value.what.case === "ended") return;
           }
-          resetIdleTimer();
+          resetTimer();
         }
         const { job } = await this.api.jobs.getJob({ jobId, withoutSpec: true }, { signal: attempt.signal });
         if (hasEnded(job!)) return; // the caller knows the last event already
-        throw new CleaveError("UNAVAILABLE", "the stream ended before the job", { reason: "CONNECTION_LOST" });
+        throw found("NOT_REACHABLE", "the stream ended before the job");
       } catch (error) {
-        await budget.pause(error, signal);
+        await budget.pause(error, signal).catch((last: unknown) => {
+          throw watchLost(jobId, last);
+        });
       } finally {
         clearTimeout(timer);
         signal?.removeEventListener("abort", abort);
@@ -261,7 +296,8 @@ export class Cleave {
     let confidences: number[] = [];
     let notices: Notice[] = [];
     await this.#resume(options.signal, async (call) => {
-      [parts, distances, margins, confidences, notices] = [new LabelParts(), [], [], [], []]; // there is no way to continue
+      // there is no way to continue
+      [parts, distances, margins, confidences, notices] = [new LabelParts(), [], [], [], []];
       for await (const part of this.api.jobs.predictJob(request, call)) {
         parts.add(part);
         for (const value of part.distances) distances.push(value);
@@ -279,7 +315,10 @@ export class Cleave {
     };
   }
 
-  async #resume(signal: AbortSignal | undefined, receive: (call: { signal?: AbortSignal }, budget: RetryBudget) => Promise<void>): Promise<void> {
+  async #resume(
+    signal: AbortSignal | undefined,
+    receive: (call: { signal?: AbortSignal }, budget: RetryBudget) => Promise<void>,
+  ): Promise<void> {
     const budget = this.#connection.retryBudget();
     for (;;) {
       try {
@@ -305,7 +344,10 @@ export class Job {
   readonly id: string;
   #state: JobMessage;
 
-  constructor(private readonly cleave: Cleave, state: JobMessage) {
+  constructor(
+    private readonly cleave: Cleave,
+    state: JobMessage,
+  ) {
     this.id = state.jobId;
     this.#state = state;
   }
@@ -326,8 +368,21 @@ export class Job {
     return this.cleave.watch(this.id, options);
   }
 
-  /** Waits until the job has ended. It fails with the error of the job if the job failed. A canceled job has ended too. */
+  /**
+   * Waits until the job has ended, and returns it. It fails if the job failed or was canceled. A job that its time
+   * limit ended is returned if it has labels.
+   */
   async wait(options: WatchOptions = {}): Promise<JobMessage> {
+    const job = await this.#end(options);
+    if (job.state !== JobState.CANCELLED) return job;
+    if (job.stopReason !== StopReason.TIME_LIMIT)
+      throw found("JOB_CANCELLED", `job ${this.id} was canceled`, { jobId: this.id });
+    if (await this.#hasLabels(options)) return job;
+    throw found("TIME_LIMIT", `job ${this.id} was ${job.statusMessage}`, { jobId: this.id });
+  }
+
+  /** Waits until the job has ended. It fails if the job failed. */
+  async #end(options: WatchOptions): Promise<JobMessage> {
     if (!hasEnded(this.#state)) {
       for await (const _ of this.watch({ ...options, afterSequence: this.#state.lastSequence })) {
         // Only the end matters.
@@ -338,22 +393,32 @@ export class Job {
     return this.#state;
   }
 
-  /** Waits until the job has ended, and returns its labels. */
+  async #hasLabels(options: CallOptions): Promise<boolean> {
+    try {
+      const { result } = await this.cleave.api.jobs.getResult({ jobId: this.id }, callOf(options.signal));
+      return result!.rows > 0;
+    } catch (error) {
+      if (isAbsence(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Waits until the job has ended, and returns its labels, or those so far if it was canceled. */
   async labels(options: CallOptions & { k?: number } = {}): Promise<Labels> {
-    await this.wait(callOf(options.signal));
+    await this.#end(callOf(options.signal));
     return this.cleave.labels(this.id, options);
   }
 
   /** Waits until the job has ended, and returns its result: the chosen method, the sizes of the clusters, and so on. */
   async result(options: CallOptions = {}): Promise<Result> {
-    await this.wait(options);
+    await this.#end(options);
     const { result } = await this.cleave.api.jobs.getResult({ jobId: this.id }, callOf(options.signal));
     return result!;
   }
 
   /** Waits until the job has ended, and assigns new rows to its clusters. */
   async predict(data: Data, options: CallOptions = {}): Promise<Prediction> {
-    await this.wait(options);
+    await this.#end(options);
     return this.cleave.predict(this.id, data, options);
   }
 
@@ -376,7 +441,10 @@ class LabelParts {
   readonly #rows: number[][] = [];
   readonly #ids: string[][] = [];
 
-  add(part: { labels: number[]; rows: number[]; ids: string[] }): void {
+  add(part: { firstIndex: number; labels: number[]; rows: number[]; ids: string[] }): void {
+    if (part.firstIndex !== this.count) {
+      throw found("BAD_ANSWER", `the server sent labels from row ${part.firstIndex}, expected row ${this.count}`);
+    }
     this.count += part.labels.length;
     this.#labels.push(part.labels);
     this.#rows.push(part.rows);
@@ -386,7 +454,11 @@ class LabelParts {
   joined(): Labels {
     const ids = this.#ids.flat();
     const rows = this.#rows.flat();
-    return { labels: Int32Array.from(this.#labels.flat()), rows: rows.length > 0 ? Uint32Array.from(rows) : undefined, ids: ids.length > 0 ? ids : undefined };
+    return {
+      labels: Int32Array.from(this.#labels.flat()),
+      rows: rows.length > 0 ? Uint32Array.from(rows) : undefined,
+      ids: ids.length > 0 ? ids : undefined,
+    };
   }
 }
 
@@ -400,14 +472,27 @@ function isPoints(data: readonly ArrayLike<number>[] | TableSource): data is rea
 
 function checkClusters(k: JobOptions["k"]): void {
   const range = typeof k === "number" ? [k, k] : k;
-  if (!Array.isArray(range) || range.length !== 2 || !range.every((number) => isIndex(number) && number > 0) || range[0]! > range[1]!) {
-    throw invalid("BAD_K", `k is ${shown(k)}; it must be a whole number of at least 1, or a range such as [2, 8]`, "spec.k");
+  if (
+    !Array.isArray(range) ||
+    range.length !== 2 ||
+    !range.every((number) => isIndex(number) && number > 0) ||
+    range[0]! > range[1]!
+  ) {
+    throw invalid(
+      "BAD_K",
+      `k is ${shown(k)}; it must be a whole number of at least 1, or a range such as [2, 8]`,
+      "spec.k",
+    );
   }
 }
 
 function checkSeed(seed: number | bigint = 0): void {
   if (!(typeof seed === "bigint" || Number.isInteger(seed)) || seed < 0 || seed >= 2 ** 64) {
-    throw invalid("BAD_SEED", `seed is ${String(seed)}; it must be a whole number of at least 0 and less than 2^64`, "spec.seed");
+    throw invalid(
+      "BAD_SEED",
+      `seed is ${String(seed)}; it must be a whole number of at least 0 and less than 2^64`,
+      "spec.seed",
+    );
   }
 }
 
@@ -427,7 +512,11 @@ function algorithmOf(name: Algorithm, given: AlgorithmField | undefined): Algori
   const known = JobSpecSchema.oneofs.find((oneof) => oneof.localName === "algorithm")!.fields;
   if (!known.some((f) => f.localName === field)) {
     const names = known.map((f) => f.name.replaceAll("_", "-")).join(", ");
-    throw invalid("UNKNOWN_ALGORITHM", `there is no algorithm ${JSON.stringify(name)}; use one of ${names}`, "spec.algorithm");
+    throw invalid(
+      "UNKNOWN_ALGORITHM",
+      `there is no algorithm ${JSON.stringify(name)}; use one of ${names}`,
+      "spec.algorithm",
+    );
   }
   return { case: field, value: {} } as AlgorithmField;
 }
@@ -436,6 +525,13 @@ function callOf(signal: AbortSignal | undefined): { signal?: AbortSignal } {
   return signal ? { signal } : {};
 }
 
-function idleTimeoutError(): CleaveError {
-  return new CleaveError("UNAVAILABLE", `the server sent nothing for ${idleTimeoutMs / 1000} seconds`, { reason: "CONNECTION_LOST" });
+function silenceError(): CleaveError {
+  return found("NOT_REACHABLE", `the server sent nothing for ${silenceMs / 1000} seconds`);
+}
+
+/** Returns the error of a watch that is given up, if it was for a temporary one, or else that error. */
+function watchLost(jobId: string, error: unknown): unknown {
+  if (!(error instanceof CleaveError) || !error.isTemporary) return error;
+  const message = `job ${jobId} cannot be watched, and may still be running: ${error.message}`;
+  return found("WATCH_LOST", message, { jobId, retryAfterMs: error.retryAfterMs, cause: error });
 }

@@ -4,7 +4,7 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 import type { DescService } from "@bufbuild/protobuf";
 import { explain, newFetch } from "#platform";
 import type { TLSOptions } from "./platform/node.js";
-import { CleaveError, fromConnect, fromStatus, invalid, isUnanswered } from "./errors.js";
+import { CleaveError, found, fromConnect, fromStatus, invalid, isUnanswered } from "./errors.js";
 
 /** Where the server is, and who calls. */
 export interface ConnectionOptions {
@@ -17,8 +17,8 @@ export interface ConnectionOptions {
   /** Allows http to other machines, without a token: anyone on the network path can read and change everything. */
   insecure?: boolean;
   /**
-   * How long calls wait for a server that was reached before and does not answer now, in milliseconds; 60,000 if unset. A server
-   * that was never reached gets two seconds of it.
+   * How long calls wait for a server that was reached before and does not answer now, in milliseconds; 60,000 if unset.
+   * A server that was never reached gets two seconds of it.
    */
   retryForMs?: number;
   /** Replaces the fetch of the platform. */
@@ -50,7 +50,8 @@ export class Connection {
   #reached = false;
 
   constructor(options: ConnectionOptions) {
-    const given = typeof options.baseUrl === "string" || options.baseUrl.length === 0 ? [String(options.baseUrl)] : options.baseUrl;
+    const given =
+      typeof options.baseUrl === "string" || options.baseUrl.length === 0 ? [String(options.baseUrl)] : options.baseUrl;
     this.#urls = given.map((url) => checkedURL(url, options));
     const first = (this.#current = this.#urls[0]!);
     this.#fetch = options.fetch ?? newFetch(options.tls);
@@ -60,8 +61,14 @@ export class Connection {
       for (const [name, value] of Object.entries(this.#headers)) request.header.set(name, value);
       return next(request);
     };
-    const toCurrent: typeof fetch = (input, init) => this.#fetch(this.#current + String(input).slice(first.length), init);
-    this.#transport = createConnectTransport({ baseUrl: first, useBinaryFormat: true, fetch: toCurrent, interceptors: [authenticate] });
+    const toCurrent: typeof fetch = (input, init) =>
+      this.#fetch(this.#current + String(input).slice(first.length), init);
+    this.#transport = createConnectTransport({
+      baseUrl: first,
+      useBinaryFormat: true,
+      fetch: toCurrent,
+      interceptors: [authenticate],
+    });
   }
 
   /** The URL of the server that is called. */
@@ -71,28 +78,38 @@ export class Connection {
 
   /** Moves on from a server that did not answer or does not lead, unless another call has done so. */
   #leave(url: string, error: unknown): void {
-    if (url === this.#current && error instanceof CleaveError && error.code === "UNAVAILABLE") {
+    const failed =
+      error instanceof CleaveError && (error.code === "UNAVAILABLE" || error.reason === "HANDSHAKE_FAILED");
+    if (url === this.#current && failed) {
       this.#current = this.#urls[(this.#urls.indexOf(url) + 1) % this.#urls.length]!;
     }
   }
 
   /** Returns a client of a service, whose methods retry and fail with a CleaveError. Streams are not retried. */
   client<S extends DescService>(service: S): Client<S> {
-    const plain = createClient(service, this.#transport) as Record<string, (input: never, options?: ConnectCallOptions) => unknown>;
+    const plain = createClient(service, this.#transport) as Record<
+      string,
+      (input: never, options?: ConnectCallOptions) => unknown
+    >;
     return makeAnyClient(service, (method) => {
       const call = plain[method.localName]!;
       switch (method.methodKind) {
         case "unary":
           return (input: { requestId?: string }, options?: ConnectCallOptions) => {
-            const once = () => call(input as never, options) as Promise<unknown>;
-            const repeatable = method.name !== "CreateJob" || Boolean(input.requestId);
-            return repeatable ? this.retry(once, options) : this.attempt(once, options);
+            // A job needs an ID, so that repeating the call creates no second one.
+            const request =
+              method.name === "CreateJob" && !input.requestId ? { ...input, requestId: crypto.randomUUID() } : input;
+            return this.retry(() => call(request as never, options) as Promise<unknown>, options);
           };
         case "server_streaming":
-          return (input: never, options?: ConnectCallOptions) => this.#stream(() => call(input, options) as AsyncIterable<unknown>, options);
+          return (input: never, options?: ConnectCallOptions) =>
+            this.#stream(() => call(input, options) as AsyncIterable<unknown>, options);
         default: // fetch cannot stream requests
           return () => {
-            throw new CleaveError("UNIMPLEMENTED", `${method.name} cannot be called over HTTP; use uploadTable, uploadPoints or uploadGraph`);
+            throw new CleaveError(
+              "UNIMPLEMENTED",
+              `${method.name} cannot be called over HTTP; use uploadTable, uploadPoints or uploadGraph`,
+            );
           };
       }
     }) as Client<S>;
@@ -112,16 +129,26 @@ export class Connection {
 
   /** Sends a body to a URL of the REST API and returns the JSON of the response. */
   async post(path: string, contentType: string, body: BodyInit, signal: AbortSignal | undefined): Promise<unknown> {
-    return this.attempt(async () => {
-      const init: RequestInit & { duplex?: "half" } = { method: "POST", headers: { ...this.#headers, "content-type": contentType }, body };
-      if (body instanceof ReadableStream) init.duplex = "half";
-      if (signal) init.signal = signal;
-      const response = await this.#fetch(this.baseUrl + path, init);
-      const text = await response.text();
-      const json = parsed(text);
-      if (response.ok && json !== undefined) return json;
-      throw fromStatus(json) ?? new CleaveError("UNKNOWN", `POST ${path} answered ${response.status}: ${text.slice(0, 200)}`);
-    }, { signal });
+    return this.attempt(
+      async () => {
+        const init: RequestInit & { duplex?: "half" } = {
+          method: "POST",
+          headers: { ...this.#headers, "content-type": contentType },
+          body,
+        };
+        if (body instanceof ReadableStream) init.duplex = "half";
+        if (signal) init.signal = signal;
+        const response = await this.#fetch(this.baseUrl + path, init);
+        const text = await response.text();
+        const json = parsed(text);
+        if (response.ok && json !== undefined) return json;
+        throw (
+          fromStatus(json) ??
+          new CleaveError("UNKNOWN", `POST ${path} answered ${response.status}: ${text.slice(0, 200)}`)
+        );
+      },
+      { signal },
+    );
   }
 
   /** Calls a function once. It fails with a CleaveError, or with the reason of the signal. */
@@ -136,7 +163,9 @@ export class Connection {
     }
   }
 
-  /** Calls a function that may be called again until it succeeds, fails for good, or the server was away for too long. */
+  /**
+   * Calls a function that may be called again until it succeeds, fails for good, or the server was away for too long.
+   */
   async retry<T>(call: () => Promise<T>, options: CallOptions = {}): Promise<T> {
     const budget = this.retryBudget();
     for (;;) {
@@ -167,20 +196,25 @@ export class Connection {
   }
 
   async #explanation(error: unknown, url: string, signal: AbortSignal | undefined): Promise<unknown> {
-    const failed = error instanceof CleaveError ? error : error instanceof ConnectError ? fromConnect(error) : undefined;
+    const failed =
+      error instanceof CleaveError ? error : error instanceof ConnectError ? fromConnect(error) : undefined;
     if (failed && !isUnanswered(failed)) {
       this.#reached = true;
       return failed;
     }
-    return (await this.#diagnose(error, url, signal)) ?? failed ?? error;
+    return (await this.#diagnose(error, failed, url, signal)) ?? failed ?? error;
   }
 
   /**
-   * Finds out why a call got no answer of Cleave by asking what is at the address. It returns undefined if that is a server of
-   * this version of the API, which then has answered.
+   * Finds out why a call got no answer of Cleave by asking what is at the address. failed is the error as the server
+   * said it, if it did. It returns undefined if that is the answer of a server of this version of the API.
    */
-  async #diagnose(error: unknown, url: string, signal: AbortSignal | undefined): Promise<CleaveError | undefined> {
-    const cause = error;
+  async #diagnose(
+    cause: unknown,
+    failed: CleaveError | undefined,
+    url: string,
+    signal: AbortSignal | undefined,
+  ): Promise<CleaveError | undefined> {
     const timeout = AbortSignal.timeout(probeTimeoutMs);
     let response: Response;
     let text: string;
@@ -190,29 +224,42 @@ export class Connection {
     } catch (probed) {
       const { failure, detail } = await explain(probed, url);
       if (failure === "certificate") {
-        return new CleaveError("UNAVAILABLE", `the certificate of the server at ${url} is not trusted: ${detail}; pass its authority as tls.ca`, { reason: "NOT_TRUSTED", cause });
+        const message = `the certificate of the server at ${url} is not trusted: ${detail}`;
+        return found("HANDSHAKE_FAILED", `${message}; pass its authority as tls.ca`, { cause });
       }
       if (failure === "protocol" && !this.#reached) {
-        return new CleaveError("UNIMPLEMENTED", `something listens at ${url}, but it is not Cleave, or it wants ${url.startsWith("https:") ? "http" : "https"}; check the address (${detail})`, { reason: "NOT_CLEAVE", cause });
+        const other = url.startsWith("https:") ? "http" : "https";
+        const message = `something listens at ${url}, but it is not Cleave, or it wants ${other}`;
+        return found("NOT_CLEAVE", `${message}; check the address (${detail})`, { cause });
       }
-      return new CleaveError("UNAVAILABLE", `the server at ${url} does not answer: ${detail}`, { reason: "NOT_REACHABLE", cause });
+      return found("NOT_REACHABLE", `the server at ${url} does not answer: ${detail}`, { cause });
     }
     const about = parsed(text) as { service?: unknown; api?: unknown; version?: unknown } | undefined;
     if (about?.service === "cleave") {
+      const metadata = { version: String(about.version) };
       if (about.api !== "/v1") {
-        return new CleaveError("UNIMPLEMENTED", `the server at ${url} has the API ${about.api}, and this client has /v1; install the version of this package that belongs to the server`, {
-          reason: "OTHER_API_VERSION", metadata: { version: String(about.version) }, cause,
+        const message =
+          `the server at ${url} has the API ${about.api}, and this client has /v1; ` +
+          "install the version of this package that belongs to the server";
+        return found("OTHER_API_VERSION", message, { metadata, cause });
+      }
+      if (failed?.code === "UNIMPLEMENTED") {
+        return found("OTHER_API_VERSION", `the server at ${url} is older than this client: ${failed.message}`, {
+          metadata,
+          cause,
         });
       }
-      if (error instanceof CleaveError || (error instanceof ConnectError && error.cause === undefined)) return undefined;
-      return new CleaveError("UNAVAILABLE", `the connection to the server at ${url} broke: ${error instanceof Error ? error.message : error}`, { reason: "CONNECTION_LOST", cause });
+      const answered = cause instanceof CleaveError || (cause instanceof ConnectError && cause.cause === undefined);
+      if (answered && failed?.code !== "UNAVAILABLE") return undefined;
+      const detail = cause instanceof Error ? cause.message : String(cause);
+      return found("NOT_REACHABLE", `the connection to the server at ${url} broke: ${detail}`, { cause });
     }
     const refusal = fromStatus(about);
     if (refusal) return refusal; // of a page or a host name that is not allowed
     if (response.status >= 502 && response.status <= 504) {
-      return new CleaveError("UNAVAILABLE", `the server at ${url} does not answer: a proxy says ${response.status}`, { reason: "NOT_REACHABLE", cause });
+      return found("NOT_REACHABLE", `the server at ${url} does not answer: a proxy says ${response.status}`, { cause });
     }
-    return new CleaveError("UNIMPLEMENTED", `something other than Cleave answers at ${url}; check the address`, { reason: "NOT_CLEAVE", cause });
+    return found("NOT_CLEAVE", `something other than Cleave answers at ${url}; check the address`, { cause });
   }
 }
 
@@ -231,10 +278,11 @@ export class RetryBudget {
 
   /** Waits before the next attempt, or throws the error if there should not be one. */
   async pause(error: unknown, signal: AbortSignal | undefined): Promise<void> {
-    if (!(error instanceof CleaveError) || !error.isTemporary || error.reason === "NOT_TRUSTED") throw error;
+    if (!(error instanceof CleaveError) || !error.isTemporary) throw error;
     const now = performance.now();
     this.#since ??= now;
-    const wait = Math.max(error.retryAfterMs ?? 0, this.#pauseMs * (0.5 + Math.random() / 2)); // clients that were cut off together come back one by one
+    // clients that were cut off together come back one by one
+    const wait = Math.max(error.retryAfterMs ?? 0, this.#pauseMs * (0.5 + Math.random() / 2));
     if (now + wait - this.#since > this.limitMs()) throw error;
     this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
     await sleep(wait, signal);
@@ -273,14 +321,27 @@ function checkedURL(given: string, { token, insecure }: ConnectionOptions): stri
     // Handled below.
   }
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    throw invalid("BAD_VALUE", `baseUrl is ${JSON.stringify(given)}; it must be a URL such as http://localhost:7400`, "baseUrl");
+    throw invalid(
+      "BAD_VALUE",
+      `baseUrl is ${JSON.stringify(given)}; it must be a URL such as http://localhost:7400`,
+      "baseUrl",
+    );
   }
   if (url.protocol === "http:" && !loopback.test(url.hostname)) {
     if (!insecure) {
-      throw invalid("NO_ENCRYPTION", `${url.host} is another machine, and http is not encrypted; use https, or set insecure to connect without encryption`, "baseUrl");
+      throw invalid(
+        "NO_ENCRYPTION",
+        `${url.host} is another machine, and http is not encrypted; ` +
+          "use https, or set insecure to connect without encryption",
+        "baseUrl",
+      );
     }
     if (token !== undefined) {
-      throw invalid("TOKEN_WITHOUT_ENCRYPTION", `a token would be sent to ${url.host} without encryption, for anyone on the network path to use; use https`, "token");
+      throw invalid(
+        "TOKEN_WITHOUT_ENCRYPTION",
+        `a token would be sent to ${url.host} without encryption, for anyone on the network path to use; use https`,
+        "token",
+      );
     }
   }
   return url.href.replace(/\/+$/, "");

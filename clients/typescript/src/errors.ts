@@ -5,8 +5,22 @@ import type { Error as JobFailure } from "./gen/cleave/v1/job_pb.js";
 
 /** The names of the canonical codes of gRPC, by number. */
 const codes = [
-  "OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
-  "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+  "OK",
+  "CANCELLED",
+  "UNKNOWN",
+  "INVALID_ARGUMENT",
+  "DEADLINE_EXCEEDED",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "PERMISSION_DENIED",
+  "RESOURCE_EXHAUSTED",
+  "FAILED_PRECONDITION",
+  "ABORTED",
+  "OUT_OF_RANGE",
+  "UNIMPLEMENTED",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "DATA_LOSS",
   "UNAUTHENTICATED",
 ] as const;
 
@@ -24,8 +38,8 @@ export interface ErrorDetails {
 }
 
 /**
- * CleaveError is every error that Cleave reports, and every input that the client refuses before it sends anything. Only an
- * aborted call fails with something else: the reason of its signal.
+ * CleaveError is every error that Cleave reports, and every input that the client refuses before it sends anything.
+ * Only an aborted call fails with something else: the reason of its signal.
  */
 export class CleaveError extends Error {
   override readonly name = "CleaveError";
@@ -39,7 +53,7 @@ export class CleaveError extends Error {
   readonly metadata: Readonly<Record<string, string>>;
   /** How long to wait before a retry, if the server says that one may succeed. */
   readonly retryAfterMs: number | undefined;
-  /** The job that failed, or "". */
+  /** The job that the error is about, or "". */
   readonly jobId: string;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
@@ -52,23 +66,61 @@ export class CleaveError extends Error {
     this.jobId = details.jobId ?? "";
   }
 
-  /** Reports whether the same call may succeed later. The failure of a job is final: its requestId returns the same. */
+  /** Reports whether the same call may succeed later. */
   get isTemporary(): boolean {
-    return this.jobId === "" && (this.code === "UNAVAILABLE" || (this.code === "RESOURCE_EXHAUSTED" && this.retryAfterMs !== undefined));
+    return this.code === "UNAVAILABLE" || this.retryAfterMs !== undefined;
   }
 }
 
+/** The codes of the errors that a client finds itself, by reason. docs/CLIENT-CONTRACT.md says what they mean. */
+export const foundCodes = {
+  NOT_REACHABLE: "UNAVAILABLE",
+  HANDSHAKE_FAILED: "FAILED_PRECONDITION",
+  NOT_CLEAVE: "FAILED_PRECONDITION",
+  OTHER_API_VERSION: "FAILED_PRECONDITION",
+  WATCH_LOST: "UNAVAILABLE",
+  JOB_FAILED: "INTERNAL",
+  JOB_CANCELLED: "CANCELLED",
+  TIME_LIMIT: "DEADLINE_EXCEEDED",
+  BAD_ANSWER: "INTERNAL",
+} as const satisfies Record<string, ErrorCode>;
+
+/** Returns the error of something that the client finds itself. */
+export function found(
+  reason: keyof typeof foundCodes,
+  message: string,
+  details: Omit<ErrorDetails, "reason"> = {},
+): CleaveError {
+  return new CleaveError(foundCodes[reason], message, { ...details, reason });
+}
+
+/** Reports whether an error is the server's answer that there is no such thing, or not in this state. */
+export function isAbsence(error: unknown): boolean {
+  return (
+    error instanceof CleaveError &&
+    (error.code === "NOT_FOUND" || error.code === "FAILED_PRECONDITION") &&
+    !(error.reason in foundCodes)
+  );
+}
+
 /** Returns the error of input that the client refuses. */
-export function invalid(reason: string, message: string, field = "", metadata: Record<string, string> = {}): CleaveError {
+export function invalid(
+  reason: string,
+  message: string,
+  field = "",
+  metadata: Record<string, string> = {},
+): CleaveError {
   return new CleaveError("INVALID_ARGUMENT", message, { reason, field, metadata });
 }
 
-/** Returns the error of a failed job. */
+/** Returns the error of a failed job. It is final: the same requestId returns the same failure. */
 export function jobError(jobId: string, failure: JobFailure | undefined): CleaveError {
-  return new CleaveError(codes[failure?.code ?? 13] ?? "UNKNOWN", failure?.message ?? `job ${jobId} failed`, {
-    reason: failure?.reason ?? "",
-    field: failure?.field ?? "",
-    metadata: failure?.metadata ?? {},
+  if (!failure) return found("JOB_FAILED", `job ${jobId} failed`, { jobId });
+  const code = codes[failure.code] ?? "INTERNAL";
+  return new CleaveError(code === "UNAVAILABLE" ? "INTERNAL" : code, failure.message, {
+    reason: failure.reason,
+    field: failure.field,
+    metadata: failure.metadata,
     jobId,
   });
 }
@@ -86,7 +138,9 @@ export function fromConnect(error: ConnectError): CleaveError {
   });
 }
 
-/** Returns the error in the body of a REST response, a google.rpc.Status, or undefined if the body is something else. */
+/**
+ * Returns the error in the body of a REST response, a google.rpc.Status, or undefined if the body is something else.
+ */
 export function fromStatus(body: unknown): CleaveError | undefined {
   const status = body as { code?: unknown; message?: unknown; details?: unknown } | null;
   if (typeof status?.code !== "number" || typeof status.message !== "string") return undefined;

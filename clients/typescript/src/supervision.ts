@@ -1,6 +1,6 @@
 /**
- * What the user knows about the answer, as tables. The client checks what the API cannot express, and that rows exist, so
- * that no data is uploaded in vain. The server checks the rest.
+ * What the user knows about the answer, as tables. The client checks what the API cannot express, and that rows exist,
+ * so that no data is uploaded in vain. The server checks the rest.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ColumnSchema } from "./gen/cleave/v1/table_pb.js";
@@ -27,23 +27,50 @@ const constraintsField = "spec.supervision.constraints";
 const seedsField = "spec.supervision.seeds";
 
 /** Returns the table of constraints, or undefined if there are none. rows is undefined if only the server knows it. */
-export function constraintsTable(mustLink: readonly Pair[], cannotLink: readonly Pair[], rows: number | undefined): SupervisionColumn[] | undefined {
+export function constraintsTable(
+  mustLink: readonly Pair[],
+  cannotLink: readonly Pair[],
+  rows: number | undefined,
+): SupervisionColumn[] | undefined {
   const pairs = [...mustLink, ...cannotLink];
   if (pairs.length === 0) return undefined;
   pairs.forEach((pair, at) => {
     const argument = pairAt(at, mustLink.length);
-    if (!Array.isArray(pair) || pair.length < 2 || pair.length > 3 || !isRow(pair[0]) || !isRow(pair[1]) || !isOptionalNumber(pair[2])) {
-      throw invalid("BAD_PAIR", `${argument} is ${shown(pair)}; a pair is two row numbers or IDs and, if it has one, a weight`, constraintsField);
+    if (
+      !Array.isArray(pair) ||
+      pair.length < 2 ||
+      pair.length > 3 ||
+      !isRow(pair[0]) ||
+      !isRow(pair[1]) ||
+      !isOptionalNumber(pair[2])
+    ) {
+      throw invalid(
+        "BAD_PAIR",
+        `${argument} is ${shown(pair)}; a pair is two row numbers or IDs and, if it has one, a weight`,
+        constraintsField,
+      );
     }
     checkRow(pair[0], rows, argument, constraintsField);
     checkRow(pair[1], rows, argument, constraintsField);
   });
   const columns: SupervisionColumn[] = [
-    rowColumn("i", pairs.map((pair) => pair[0]), constraintsField),
-    rowColumn("j", pairs.map((pair) => pair[1]), constraintsField),
+    rowColumn(
+      "i",
+      pairs.map((pair) => pair[0]),
+      constraintsField,
+    ),
+    rowColumn(
+      "j",
+      pairs.map((pair) => pair[1]),
+      constraintsField,
+    ),
     { name: "kind", type: "texts", cells: pairs.map((_, at) => (at < mustLink.length ? "must" : "cannot")) },
   ];
-  optionalNumbers(columns, "weight", pairs.map((pair) => pair[2]));
+  optionalNumbers(
+    columns,
+    "weight",
+    pairs.map((pair) => pair[2]),
+  );
   return columns;
 }
 
@@ -51,16 +78,36 @@ export function constraintsTable(mustLink: readonly Pair[], cannotLink: readonly
 export function seedsTable(seeds: readonly Seed[], rows: number | undefined): SupervisionColumn[] | undefined {
   if (seeds.length === 0) return undefined;
   seeds.forEach((seed, at) => {
-    if (!Array.isArray(seed) || seed.length < 2 || seed.length > 3 || !isRow(seed[0]) || !Number.isSafeInteger(seed[1]) || !isOptionalNumber(seed[2])) {
-      throw invalid("BAD_SEED", `seeds[${at}] is ${shown(seed)}; a seed is a row number or ID, the number of a cluster and, if it has one, a probability`, seedsField);
+    if (
+      !Array.isArray(seed) ||
+      seed.length < 2 ||
+      seed.length > 3 ||
+      !isRow(seed[0]) ||
+      !Number.isSafeInteger(seed[1]) ||
+      !isOptionalNumber(seed[2])
+    ) {
+      throw invalid(
+        "BAD_SEED",
+        `seeds[${at}] is ${shown(seed)}; ` +
+          "a seed is a row number or ID, the number of a cluster and, if it has one, a probability",
+        seedsField,
+      );
     }
     checkRow(seed[0], rows, `seeds[${at}]`, seedsField);
   });
   const columns: SupervisionColumn[] = [
-    rowColumn("index", seeds.map((seed) => seed[0]), seedsField),
+    rowColumn(
+      "index",
+      seeds.map((seed) => seed[0]),
+      seedsField,
+    ),
     { name: "label", type: "integers", cells: seeds.map((seed) => seed[1]) },
   ];
-  optionalNumbers(columns, "probability", seeds.map((seed) => seed[2]));
+  optionalNumbers(
+    columns,
+    "probability",
+    seeds.map((seed) => seed[2]),
+  );
   return columns;
 }
 
@@ -68,7 +115,12 @@ export function seedsTable(seeds: readonly Seed[], rows: number | undefined): Su
 export function withArgument(error: unknown, mustLinks: number): unknown {
   if (!(error instanceof CleaveError) || error.metadata["row"] === undefined) return error;
   const row = Number(error.metadata["row"]);
-  const argument = error.field === constraintsField ? pairAt(row, mustLinks) : error.field === seedsField ? `seeds[${row}]` : undefined;
+  const argument =
+    error.field === constraintsField
+      ? pairAt(row, mustLinks)
+      : error.field === seedsField
+        ? `seeds[${row}]`
+        : undefined;
   return argument ? new CleaveError(error.code, `${error.message} (${argument})`, { ...error, cause: error }) : error;
 }
 
@@ -94,7 +146,12 @@ function checkRow(row: Row, rows: number | undefined, argument: string, field: s
 function rowColumn(name: string, rows: Row[], field: string): SupervisionColumn {
   const texts = rows.filter((row) => typeof row === "string").length;
   if (texts > 0 && texts < rows.length) {
-    throw invalid("BAD_COLUMN_TYPE", `column "${name}" holds row numbers and IDs; use one of them for all rows`, field, { column: name });
+    throw invalid(
+      "BAD_COLUMN_TYPE",
+      `column "${name}" holds row numbers and IDs; use one of them for all rows`,
+      field,
+      { column: name },
+    );
   }
   return { name, type: texts > 0 ? "texts" : "integers", cells: rows };
 }

@@ -12,8 +12,8 @@ import type { Table } from "./gen/cleave/v1/table_pb.js";
 export type Cell = number | string | boolean | Date | null | undefined;
 
 /**
- * The content of a table: a file as a text, a Blob or a stream of bytes; rows, as objects with a property for each column; or
- * columns, as an object with an array of cells for each.
+ * The content of a table: a file as a text, a Blob or a stream of bytes; rows, as objects with a property for each
+ * column; or columns, as an object with an array of cells for each.
  */
 export type TableSource =
   | string
@@ -57,44 +57,75 @@ const edgesPerPart = 1 << 15;
 
 /** Returns points, of which values has one row after another. */
 export function points(values: ArrayLike<number>, columns: number): Content<Dataset> {
-  if (!Number.isInteger(columns) || columns < 1) throw invalid("EMPTY_DATA", `the data set has ${columns} columns; at least one is needed`, "header.points");
-  if (values.length === 0) throw invalid("EMPTY_DATA", "the upload ended without a row; at least one is needed", "values");
+  if (!Number.isInteger(columns) || columns < 1)
+    throw invalid("EMPTY_DATA", `the data set has ${columns} columns; at least one is needed`, "header.points");
+  if (values.length === 0)
+    throw invalid("EMPTY_DATA", "the upload ended without a row; at least one is needed", "values");
   const rows = Math.floor(values.length / columns);
   const rest = values.length - rows * columns;
-  if (rest > 0) throw invalid("TOO_FEW_VALUES", `the upload ended after ${rest} values of row ${rows}, which has ${columns} columns`, "values");
+  if (rest > 0)
+    throw invalid(
+      "TOO_FEW_VALUES",
+      `the upload ended after ${rest} values of row ${rows}, which has ${columns} columns`,
+      "values",
+    );
   for (let at = 0; at < values.length; at++) checkFinite(values[at], Math.floor(at / columns), at % columns);
   return {
     rows,
     async send(connection, { signal, displayName }) {
       const owned = values instanceof Float64Array && values.buffer instanceof ArrayBuffer; // and not shared
-      const body = new Blob([npyHeader(rows, columns), owned ? (values as Float64Array<ArrayBuffer>) : Float64Array.from(values)]);
+      const body = new Blob([
+        npyHeader(rows, columns),
+        owned ? (values as Float64Array<ArrayBuffer>) : Float64Array.from(values),
+      ]);
       const query = new URLSearchParams({ format: "npy", ...(displayName && { display_name: displayName }) });
-      const response = await connection.retry(() => connection.post(`/v1/datasets?${query}`, "application/octet-stream", body, signal), { signal });
+      const response = await connection.retry(
+        () => connection.post(`/v1/datasets?${query}`, "application/octet-stream", body, signal),
+        { signal },
+      );
       return datasetOf(response);
     },
   };
 }
 
 function checkFinite(value: unknown, row: number, column: number): void {
-  if (!isFiniteNumber(value)) throw invalid("NOT_FINITE", `row ${row}, column ${column} is ${shown(value)}; every value must be a finite number`);
+  if (!isFiniteNumber(value))
+    throw invalid("NOT_FINITE", `row ${row}, column ${column} is ${shown(value)}; every value must be a finite number`);
 }
 
-/** Returns the header of a NumPy file of float64 in row-major order. All machines that run JavaScript are little-endian. */
+/**
+ * Returns the header of a NumPy file of float64 in row-major order. All machines that run JavaScript are little-endian.
+ */
 function npyHeader(rows: number, columns: number): Uint8Array<ArrayBuffer> {
   const text = `{'descr': '<f8', 'fortran_order': False, 'shape': (${rows}, ${columns}), }`;
   const padded = text.padEnd(Math.ceil((10 + text.length + 1) / 64) * 64 - 11) + "\n";
-  return new Uint8Array([0x93, ...new TextEncoder().encode("NUMPY"), 1, 0, padded.length & 255, padded.length >> 8, ...new TextEncoder().encode(padded)]);
+  return new Uint8Array([
+    0x93,
+    ...new TextEncoder().encode("NUMPY"),
+    1,
+    0,
+    padded.length & 255,
+    padded.length >> 8,
+    ...new TextEncoder().encode(padded),
+  ]);
 }
 
 /** Returns points, from an array for each row. */
 export function pointsOfRows(rows: readonly ArrayLike<number>[]): Content<Dataset> {
   const columns = rows[0]?.length ?? 0;
   const ragged = rows.findIndex((row) => row.length !== columns);
-  if (ragged >= 0) throw invalid("BAD_SHAPE", `row ${ragged} has ${rows[ragged]!.length} values, and row 0 has ${columns}; every row must have as many`, "values");
-  if (rows.length > 0 && columns === 0) throw invalid("EMPTY_DATA", "the data set has 0 columns; at least one is needed", "header.points");
+  if (ragged >= 0)
+    throw invalid(
+      "BAD_SHAPE",
+      `row ${ragged} has ${rows[ragged]!.length} values, and row 0 has ${columns}; every row must have as many`,
+      "values",
+    );
+  if (rows.length > 0 && columns === 0)
+    throw invalid("EMPTY_DATA", "the data set has 0 columns; at least one is needed", "header.points");
   const values = new Float64Array(rows.length * columns);
   rows.forEach((row, at) => {
-    for (let column = 0; column < columns; column++) checkFinite(row[column], at, column); // set converts texts and null
+    // set converts texts and null
+    for (let column = 0; column < columns; column++) checkFinite(row[column], at, column);
     values.set(row, at * columns);
   });
   return points(values, Math.max(1, columns));
@@ -105,22 +136,45 @@ export function graph(edges: readonly Edge[], vertices: number): Content<Dataset
   let most = 0;
   edges.forEach(([source, target, weight = 1], at) => {
     for (const vertex of [source, target]) {
-      if (!isIndex(vertex)) throw invalid("INDEX_OUT_OF_RANGE", `edge ${at} (${source}-${target}) names vertex ${vertex}; vertices are numbered from 0`, "edges");
-      if (vertices > 0 && vertex >= vertices) throw invalid("INDEX_OUT_OF_RANGE", `edge ${at} (${source}-${target}) names vertex ${vertex}; the graph has ${vertices} vertices`, "edges");
+      if (!isIndex(vertex))
+        throw invalid(
+          "INDEX_OUT_OF_RANGE",
+          `edge ${at} (${source}-${target}) names vertex ${vertex}; vertices are numbered from 0`,
+          "edges",
+        );
+      if (vertices > 0 && vertex >= vertices)
+        throw invalid(
+          "INDEX_OUT_OF_RANGE",
+          `edge ${at} (${source}-${target}) names vertex ${vertex}; the graph has ${vertices} vertices`,
+          "edges",
+        );
       most = Math.max(most, vertex + 1);
     }
-    if (!isFiniteNumber(weight)) throw invalid("NOT_FINITE", `edge ${at} (${source}-${target}) has weight ${shown(weight)}; weights must be finite numbers`);
+    if (!isFiniteNumber(weight))
+      throw invalid(
+        "NOT_FINITE",
+        `edge ${at} (${source}-${target}) has weight ${shown(weight)}; weights must be finite numbers`,
+      );
   });
   if (edges.length === 0) throw invalid("EMPTY_DATA", "the graph has no edges; at least one is needed", "edges");
   function* parts(first: number): Generator<string> {
     for (let begin = first * edgesPerPart; begin < edges.length; begin += edgesPerPart) {
       const part = edges.slice(begin, begin + edgesPerPart);
-      yield JSON.stringify({ edges: { sources: part.map((e) => e[0]), targets: part.map((e) => e[1]), weights: part.map((e) => e[2] ?? 1) } }) + "\n";
+      yield (
+        JSON.stringify({
+          edges: {
+            sources: part.map((e) => e[0]),
+            targets: part.map((e) => e[1]),
+            weights: part.map((e) => e[2] ?? 1),
+          },
+        }) + "\n"
+      );
     }
   }
   return {
     rows: vertices || most,
-    send: async (connection, options) => datasetOf(await sendParts(connection, "/v1/datasets", { graph: { vertices } }, parts, options)),
+    send: async (connection, options) =>
+      datasetOf(await sendParts(connection, "/v1/datasets", { graph: { vertices } }, parts, options)),
   };
 }
 
@@ -134,21 +188,32 @@ function tableOf(response: unknown): Table {
 
 /** Returns a table. */
 export function table(source: TableSource, options: TableOptions): Content<Table> {
-  if (typeof source === "string" || source instanceof Blob || source instanceof ReadableStream) return file(source, options);
-  const columns = Array.isArray(source) ? columnsOf(source as readonly Record<string, Cell>[]) : Object.entries(source as Record<string, ArrayLike<Cell>>);
+  if (typeof source === "string" || source instanceof Blob || source instanceof ReadableStream)
+    return file(source, options);
+  const columns = Array.isArray(source)
+    ? columnsOf(source as readonly Record<string, Cell>[])
+    : Object.entries(source as Record<string, ArrayLike<Cell>>);
   const rows = columns[0]?.[1].length ?? 0;
-  if (columns.length === 0 || rows === 0) throw invalid("EMPTY_DATA", "the table has no rows; at least one is needed", "rows");
+  if (columns.length === 0 || rows === 0)
+    throw invalid("EMPTY_DATA", "the table has no rows; at least one is needed", "rows");
   for (const [name, cells] of columns) {
     if (cells.length !== rows) {
-      throw invalid("COLUMN_LENGTHS_DIFFER", `the columns have different numbers of rows: ${JSON.stringify(columns[0]![0])} has ${rows} and ${JSON.stringify(name)} has ${cells.length}`, "rows");
+      throw invalid(
+        "COLUMN_LENGTHS_DIFFER",
+        `the columns have different numbers of rows: ${JSON.stringify(columns[0]![0])} has ${rows} ` +
+          `and ${JSON.stringify(name)} has ${cells.length}`,
+        "rows",
+      );
     }
   }
   const typed = columns.map(([name, cells]) => ({ name, cells, type: typeOf(name, cells) }));
   function* parts(first: number): Generator<string> {
     for (let begin = 0, part = 0; begin < rows; part++) {
       let end = begin;
-      for (let size = 0; end < rows && size < partBytes; end++) for (const { cells } of typed) size += sizeOf(cells[end]);
-      if (part >= first) yield JSON.stringify({ rows: { columns: typed.map((column) => messageOf(column, begin, end)) } }) + "\n";
+      for (let size = 0; end < rows && size < partBytes; end++)
+        for (const { cells } of typed) size += sizeOf(cells[end]);
+      if (part >= first)
+        yield JSON.stringify({ rows: { columns: typed.map((column) => messageOf(column, begin, end)) } }) + "\n";
       begin = end;
     }
   }
@@ -170,14 +235,21 @@ function file(source: string | Blob | ReadableStream<Uint8Array>, options: Table
       const isStream = source instanceof ReadableStream;
       const body = isStream && !streamsRequests ? await new Response(source).blob() : source;
       const once = () => connection.post(`/v1/tables?${query}`, "application/octet-stream", body, signal);
-      const response = await (isStream && streamsRequests ? once() : connection.retry(once, { signal })); // a stream can be read once
+      // a stream can be read once
+      const response = await (isStream && streamsRequests ? once() : connection.retry(once, { signal }));
       return tableOf(response);
     },
   };
 }
 
 /** Sends the messages of an upload. If it breaks, it continues after the parts that have arrived. */
-async function sendParts(connection: Connection, path: string, form: object, parts: (first: number) => Iterable<string>, options: UploadOptions): Promise<unknown> {
+async function sendParts(
+  connection: Connection,
+  path: string,
+  form: object,
+  parts: (first: number) => Iterable<string>,
+  options: UploadOptions,
+): Promise<unknown> {
   const { signal, displayName = "" } = options;
   const uploadId = crypto.randomUUID();
   const service = connection.client(DatasetService);
@@ -227,7 +299,11 @@ function columnsOf(rows: readonly Record<string, Cell>[]): [string, ArrayLike<Ce
   const names = new Set<string>();
   rows.forEach((row, at) => {
     if (typeof row !== "object" || row === null || Array.isArray(row)) {
-      throw invalid("BAD_SHAPE", `row ${at} is ${shown(row)}; a row of a table is an object with a property for each column`, "rows");
+      throw invalid(
+        "BAD_SHAPE",
+        `row ${at} is ${shown(row)}; a row of a table is an object with a property for each column`,
+        "rows",
+      );
     }
     for (const name of Object.keys(row)) names.add(name);
   });
@@ -243,16 +319,31 @@ function typeOf(name: string, cells: ArrayLike<Cell>): ColumnType {
     const cell = cells[row];
     if (isEmpty(cell)) continue;
     if (cell instanceof Date && Number.isNaN(cell.getTime())) {
-      throw invalid("BAD_VALUE", `row ${row}, column ${JSON.stringify(name)} is an invalid date; use null for an empty cell`, "rows", { row: String(row), column: name });
+      throw invalid(
+        "BAD_VALUE",
+        `row ${row}, column ${JSON.stringify(name)} is an invalid date; use null for an empty cell`,
+        "rows",
+        { row: String(row), column: name },
+      );
     }
     if (typeof cell !== "number") type = "texts";
-    else if (!Number.isFinite(cell)) throw invalid("NOT_FINITE", `row ${row}, column ${JSON.stringify(name)}: ${shown(cell)} is not a finite number`, "rows", { row: String(row), column: name });
+    else if (!Number.isFinite(cell))
+      throw invalid(
+        "NOT_FINITE",
+        `row ${row}, column ${JSON.stringify(name)}: ${shown(cell)} is not a finite number`,
+        "rows",
+        { row: String(row), column: name },
+      );
     else if (type === "integers" && !Number.isSafeInteger(cell)) type = "numbers";
   }
   return type;
 }
 
-function messageOf(column: { name: string; cells: ArrayLike<Cell>; type: ColumnType }, begin: number, end: number): object {
+function messageOf(
+  column: { name: string; cells: ArrayLike<Cell>; type: ColumnType },
+  begin: number,
+  end: number,
+): object {
   const cells: Cell[] = Array.prototype.slice.call(column.cells, begin, end);
   const emptyRows: number[] = [];
   const values = cells.map((cell, row) => {

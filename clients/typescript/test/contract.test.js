@@ -1,31 +1,98 @@
 /** What docs/CLIENT-CONTRACT.md promises for all clients, played by a scripted server. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
 import { once } from "node:events";
 import http from "node:http";
+import https from "node:https";
+import net from "node:net";
 import { test } from "node:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
-  CancelJobResponseSchema, Cleave, CleaveError, CreateJobRequestSchema, CreateJobResponseSchema, EventSchema, GetJobResponseSchema, JobState,
-  WatchJobRequestSchema, WatchJobResponseSchema,
+  CancelJobResponseSchema,
+  Cleave,
+  CleaveError,
+  CreateJobRequestSchema,
+  CreateJobResponseSchema,
+  EventSchema,
+  GetJobResponseSchema,
+  GetLabelsRequestSchema,
+  GetLabelsResponseSchema,
+  GetResultResponseSchema,
+  JobState,
+  StopReason,
+  WatchJobRequestSchema,
+  WatchJobResponseSchema,
 } from "@cleave-project/cleave";
+import { foundCodes } from "../dist/errors.js";
+import { cleanups, cleave, folder } from "./processes.js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../dist/gen/google/rpc/error_details_pb.js";
 
-const { cases } = JSON.parse(readFileSync(new URL("../../../test/clients/contract.json", import.meta.url), "utf8"));
+const { cases, reasons } = JSON.parse(
+  readFileSync(new URL("../../../test/clients/contract.json", import.meta.url), "utf8"),
+);
 
-/** @typedef {{ code: string, reason?: string, field?: string, retryAfter?: number }} Failure */
-/** @typedef {{ events?: number[], ended?: boolean, error?: Failure }} Answer */
-/** @typedef {{ name: string, call: string, job?: "RUNNING" | "SUCCEEDED", answers: Answer[], calls: number, after?: number[], events?: number[], error?: Required<Failure> }} Case */
+const codes = [
+  "OK",
+  "CANCELLED",
+  "UNKNOWN",
+  "INVALID_ARGUMENT",
+  "DEADLINE_EXCEEDED",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "PERMISSION_DENIED",
+  "RESOURCE_EXHAUSTED",
+  "FAILED_PRECONDITION",
+  "ABORTED",
+  "OUT_OF_RANGE",
+  "UNIMPLEMENTED",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "DATA_LOSS",
+];
+
+/** @typedef {{ code: string, reason?: string, field?: string, retryAfter?: number, temporary?: boolean }} Failure */
+/**
+ * @typedef {object} Answer
+ * @property {number[]} [events]
+ * @property {boolean} [ended]
+ * @property {boolean} [silent]
+ * @property {{ first: number, labels: number[] }[]} [parts]
+ * @property {Failure} [error]
+ */
+/**
+ * @typedef {object} Case
+ * @property {string} name
+ * @property {"CancelJob" | "CreateJob" | "GetLabels" | "Wait" | "WatchJob"} call
+ * @property {"NONE" | "OTHER" | "OTHER_API" | "UNTRUSTED"} [server]
+ * @property {"RUNNING" | "SUCCEEDED" | "FAILED" | "CANCELLED"} [job]
+ * @property {"CANCELLED" | "TIME_LIMIT"} [stopReason]
+ * @property {Failure} [failure]
+ * @property {{ rows?: number, error?: Failure }} [result]
+ * @property {Answer[]} [answers]
+ * @property {number} [calls]
+ * @property {number[]} [after]
+ * @property {number[]} [events]
+ * @property {number[]} [first]
+ * @property {number[]} [labels]
+ * @property {Failure} [error]
+ */
 
 /** @param {Failure | undefined} failure @returns the error of the Connect protocol, undefined for none */
 function connectError(failure) {
   if (!failure) return undefined;
-  const detail = (/** @type {any} */ schema, /** @type {any} */ value) =>
-    ({ type: schema.typeName, value: Buffer.from(toBinary(schema, create(schema, value))).toString("base64").replace(/=+$/, "") });
+  const detail = (/** @type {any} */ schema, /** @type {any} */ value) => ({
+    type: schema.typeName,
+    value: Buffer.from(toBinary(schema, create(schema, value)))
+      .toString("base64")
+      .replace(/=+$/, ""),
+  });
   const details = [];
   if (failure.reason) details.push(detail(ErrorInfoSchema, { reason: failure.reason, domain: "cleave" }));
   if (failure.field) details.push(detail(BadRequestSchema, { fieldViolations: [{ field: failure.field }] }));
-  if (failure.retryAfter) details.push(detail(RetryInfoSchema, { retryDelay: { seconds: 0n, nanos: failure.retryAfter * 1e9 } }));
+  if (failure.retryAfter)
+    details.push(detail(RetryInfoSchema, { retryDelay: { seconds: 0n, nanos: failure.retryAfter * 1e9 } }));
   return { code: failure.code.toLowerCase(), message: "not now", details };
 }
 
@@ -37,16 +104,43 @@ function envelope(flags, content) {
   return Buffer.concat([head, content]);
 }
 
+/** @param {http.ServerResponse} response @param {Failure | undefined} failure @param {() => Uint8Array} content */
+function answerCall(response, failure, content) {
+  if (failure)
+    response.writeHead(503, { "content-type": "application/json" }).end(JSON.stringify(connectError(failure)));
+  else response.setHeader("content-type", "application/proto").end(content());
+}
+
 /** Script plays a case of test/clients/contract.json, which says what the fields mean. */
 class Script {
   calls = 0;
   /** @type {number[]} */ after = [];
+  /** @type {number[]} */ first = [];
   /** @type {string[]} */ requestIds = [];
 
   /** @param {Case} script */
   constructor(script) {
     this.script = script;
-    this.job = { jobId: "job", state: script.job ? JobState[script.job] : JobState.UNSPECIFIED };
+    const { job, stopReason, failure } = script;
+    this.job = {
+      jobId: "job",
+      state: job ? JobState[job] : JobState.UNSPECIFIED,
+      stopReason: stopReason ? StopReason[stopReason] : StopReason.UNSPECIFIED,
+      statusMessage: "ended",
+      ...(failure && {
+        error: {
+          code: codes.indexOf(failure.code),
+          reason: failure.reason ?? "",
+          field: failure.field ?? "",
+          message: "not now",
+        },
+      }),
+    };
+  }
+
+  /** @returns {Answer} */
+  next() {
+    return this.script.answers?.[this.calls++] ?? { error: { code: "INTERNAL", reason: "NOT_IN_THE_SCRIPT" } };
   }
 
   /** @param {http.IncomingMessage} request @param {http.ServerResponse} response */
@@ -54,69 +148,154 @@ class Script {
     const parts = [];
     for await (const part of request) parts.push(part);
     const body = Buffer.concat(parts);
-    const method = String(request.url).split("/").at(-1);
-    if (method === "") {
-      response.setHeader("content-type", "application/json").end(JSON.stringify({ service: "cleave", api: "/v1" }));
-      return;
-    }
-    if (method === "GetJob") {
-      response.setHeader("content-type", "application/proto").end(toBinary(GetJobResponseSchema, create(GetJobResponseSchema, { job: this.job })));
-      return;
-    }
-    const answer = this.script.answers[this.calls++] ?? { error: { code: "INTERNAL", reason: "NOT_IN_THE_SCRIPT" } };
-    const error = connectError(answer.error);
-    if (method === "WatchJob") {
-      this.after.push(fromBinary(WatchJobRequestSchema, body.subarray(5)).afterSequence);
-      response.setHeader("content-type", "application/connect+proto");
-      for (const sequence of answer.events ?? []) {
-        const ended = answer.ended && sequence === answer.events?.at(-1);
-        const what = ended ? { case: /** @type {const} */ ("ended"), value: { state: JobState.SUCCEEDED } } : { case: undefined };
-        const event = create(EventSchema, { sequence, what });
-        const item = create(WatchJobResponseSchema, { item: { case: "event", value: event } });
-        response.write(envelope(0, toBinary(WatchJobResponseSchema, item)));
+    switch (String(request.url).split("/").at(-1)) {
+      case "": {
+        const about = { service: "cleave", api: this.script.server === "OTHER_API" ? "/v2" : "/v1", version: "9.0.0" };
+        response.setHeader("content-type", "application/json").end(JSON.stringify(about));
+        return;
       }
-      response.end(envelope(2, Buffer.from(JSON.stringify(error ? { error } : {}))));
-      return;
+      case "GetJob":
+        return answerCall(response, undefined, () =>
+          toBinary(GetJobResponseSchema, create(GetJobResponseSchema, { job: this.job })),
+        );
+      case "GetResult": {
+        const { rows = 0, error } = this.script.result ?? {};
+        return answerCall(response, error, () =>
+          toBinary(GetResultResponseSchema, create(GetResultResponseSchema, { result: { rows } })),
+        );
+      }
+      case "WatchJob":
+        return this.watch(body, response);
+      case "GetLabels":
+        return this.labels(body, response);
+      case "CreateJob":
+        this.requestIds.push(fromBinary(CreateJobRequestSchema, body).requestId);
+        return answerCall(response, this.next().error, () =>
+          toBinary(CreateJobResponseSchema, create(CreateJobResponseSchema, { job: this.job })),
+        );
+      default:
+        if (this.script.server === "OTHER_API") response.writeHead(404).end();
+        else
+          answerCall(response, this.next().error, () =>
+            toBinary(CancelJobResponseSchema, create(CancelJobResponseSchema, { job: this.job })),
+          );
     }
-    if (method === "CreateJob") this.requestIds.push(fromBinary(CreateJobRequestSchema, body).requestId);
-    if (error) {
-      response.writeHead(503, { "content-type": "application/json" }).end(JSON.stringify(error));
-      return;
+  }
+
+  /** @param {Buffer} body @param {http.ServerResponse} response */
+  watch(body, response) {
+    this.after.push(fromBinary(WatchJobRequestSchema, body.subarray(5)).afterSequence);
+    const answer = this.next();
+    response.setHeader("content-type", "application/connect+proto");
+    for (const sequence of answer.events ?? []) {
+      const ended = answer.ended && sequence === answer.events?.at(-1);
+      const what = ended
+        ? { case: /** @type {const} */ ("ended"), value: { state: JobState.SUCCEEDED } }
+        : { case: undefined };
+      const event = create(EventSchema, { sequence, what });
+      const item = create(WatchJobResponseSchema, { item: { case: "event", value: event } });
+      response.write(envelope(0, toBinary(WatchJobResponseSchema, item)));
     }
-    const schema = method === "CreateJob" ? CreateJobResponseSchema : CancelJobResponseSchema;
-    response.setHeader("content-type", "application/proto").end(toBinary(schema, create(schema, { job: this.job })));
+    if (!answer.silent) this.end(answer, response);
+  }
+
+  /** @param {Buffer} body @param {http.ServerResponse} response */
+  labels(body, response) {
+    this.first.push(fromBinary(GetLabelsRequestSchema, body.subarray(5)).firstIndex);
+    const answer = this.next();
+    response.setHeader("content-type", "application/connect+proto");
+    for (const { first, labels } of answer.parts ?? []) {
+      const part = create(GetLabelsResponseSchema, { firstIndex: first, labels });
+      response.write(envelope(0, toBinary(GetLabelsResponseSchema, part)));
+    }
+    this.end(answer, response);
+  }
+
+  /** @param {Answer} answer @param {http.ServerResponse} response */
+  end(answer, response) {
+    const error = connectError(answer.error);
+    response.end(envelope(2, Buffer.from(JSON.stringify(error ? { error } : {}))));
   }
 }
 
+/**
+ * Starts the server of a case and returns its URL.
+ * @param {ReturnType<typeof cleanups>} context
+ * @param {Script} played
+ */
+async function start(context, played) {
+  const kind = played.script.server;
+  /** @type {net.Server} */
+  let server;
+  if (kind === "OTHER") {
+    server = net.createServer((socket) => {
+      socket.on("error", () => {});
+      socket.end("SSH-2.0-OpenSSH_9.2\r\n");
+    });
+  } else if (kind === "UNTRUSTED") {
+    const certs = path.join(await folder(context), "certs");
+    await cleave("certs", "init", "--host", "127.0.0.1", "--dir", certs);
+    const [key, cert] = await Promise.all(
+      ["key.pem", "cert.pem"].map((name) => readFile(path.join(certs, "coordinator", name))),
+    );
+    server = https.createServer({ key, cert });
+  } else {
+    server = http.createServer((request, response) => void played.serve(request, response));
+  }
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = /** @type {net.AddressInfo} */ (server.address());
+  if (kind === "NONE") {
+    server.close();
+    await once(server, "close");
+  } else {
+    context.after(() => {
+      if (server instanceof http.Server) server.closeAllConnections();
+      server.close();
+    });
+  }
+  return `${kind === "UNTRUSTED" ? "https" : "http"}://127.0.0.1:${port}`;
+}
+
 for (const script of /** @type {Case[]} */ (cases)) {
-  test(script.name, { timeout: 30_000 }, async () => {
+  test(script.name, { timeout: 60_000 }, async (t) => {
     const played = new Script(script);
-    const server = http.createServer((request, response) => void played.serve(request, response));
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const client = new Cleave({ baseUrl: `http://127.0.0.1:${/** @type {import("node:net").AddressInfo} */ (server.address()).port}` });
+    const client = new Cleave({ baseUrl: await start(cleanups(t), played) });
     /** @type {number[]} */
     const events = [];
+    /** @type {number[]} */
+    let labels = [];
     let failure;
     try {
       if (script.call === "CancelJob") await client.api.jobs.cancelJob({ jobId: "job" });
-      else if (script.call === "CreateJob") await client.createJob({ data: { datasetId: "data" }, k: 2 });
+      else if (script.call === "CreateJob") await client.api.jobs.createJob({});
+      else if (script.call === "GetLabels") labels = [...(await client.labels("job")).labels];
+      else if (script.call === "Wait") await (await client.job("job")).wait();
       else for await (const event of client.watch("job")) events.push(event.sequence);
     } catch (error) {
       failure = error;
-    } finally {
-      server.closeAllConnections();
-      server.close();
     }
-    assert.equal(played.calls, script.calls);
+    assert.equal(played.calls, script.calls ?? 0);
     assert.deepEqual(played.after, script.after ?? []);
+    assert.deepEqual(played.first, script.first ?? []);
     assert.deepEqual(events, script.events ?? []);
-    if (script.call === "CreateJob") assert.ok(played.requestIds[0] && new Set(played.requestIds).size === 1, `request ids ${played.requestIds}`);
+    assert.deepEqual(labels, script.labels ?? []);
+    if (script.call === "CreateJob")
+      assert.ok(played.requestIds[0] && new Set(played.requestIds).size === 1, `request ids ${played.requestIds}`);
     if (script.error) {
       assert.ok(failure instanceof CleaveError, String(failure));
-      assert.deepEqual({ code: failure.code, reason: failure.reason, field: failure.field }, script.error);
+      const { code, reason, field, isTemporary: temporary } = failure;
+      assert.deepEqual({ code, reason, field, temporary }, { temporary: false, ...script.error });
     } else {
       assert.equal(failure, undefined);
     }
   });
 }
+
+test("the client finds what the contract lists", () => {
+  // This client computes no IDs of content, so that it cannot find a damaged upload.
+  const listed = /** @type {{ reason: string, code: string }[]} */ (reasons).filter(
+    ({ reason }) => reason !== "UPLOAD_DAMAGED",
+  );
+  assert.deepEqual({ ...foundCodes }, Object.fromEntries(listed.map(({ reason, code }) => [reason, code])));
+});

@@ -11,7 +11,10 @@ import { promisify } from "node:util";
 
 const bin = process.env["CLEAVE_BIN"] ?? fileURLToPath(new URL("../../../bin", import.meta.url));
 await access(path.join(bin, "cleave")).catch(() => {
-  throw new Error(`there is no program cleave in ${bin}; run make build, or set CLEAVE_BIN to the folder with cleave, coordinator and worker`);
+  throw new Error(
+    `there is no program cleave in ${bin}; ` +
+      "run make build, or set CLEAVE_BIN to the folder with cleave, coordinator and worker",
+  );
 });
 
 /** @typedef {{ after(cleanup: () => unknown): void }} Context collects what is to be done after a test. */
@@ -53,7 +56,11 @@ export async function cleave(...args) {
  * @param {Context} t
  * @param {string} command
  * @param {string[]} args
- * @param {{ line?: RegExp, stream?: "stdout" | "stderr", env?: Record<string, string>, child?: (child: import("node:child_process").ChildProcess) => void }} [wait]
+ * @param {object} [wait]
+ * @param {RegExp} [wait.line]
+ * @param {"stdout" | "stderr"} [wait.stream]
+ * @param {Record<string, string>} [wait.env]
+ * @param {(child: import("node:child_process").ChildProcess) => void} [wait.child]
  */
 export async function start(t, command, args, wait = {}) {
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...wait.env } });
@@ -82,13 +89,15 @@ export async function start(t, command, args, wait = {}) {
  * @param {...string} args
  */
 export async function serve(t, ...args) {
-  const address = await start(t, path.join(bin, "cleave"), ["serve", "--listen", "127.0.0.1:0", ...args], { line: /^listening on (\S+)/ });
+  const address = await start(t, path.join(bin, "cleave"), ["serve", "--listen", "127.0.0.1:0", ...args], {
+    line: /^listening on (\S+)/,
+  });
   return `http://${address}`;
 }
 
 /**
- * Starts a coordinator with certificates and tokens. Workers are started separately. restart kills the coordinator, and starts it
- * again at the same address.
+ * Starts a coordinator with certificates and tokens. Workers are started separately. restart kills the coordinator, and
+ * starts it again at the same address.
  * @param {Context} t
  * @param {...string} args
  */
@@ -105,7 +114,19 @@ export async function secureCluster(t, ...args) {
     start(
       t,
       path.join(bin, "coordinator"),
-      ["--listen", listen, "--data-dir", path.join(dir, "state"), "--tls", path.join(certs, "coordinator"), "--token-file", tokens, "--memory", "1GiB", ...args],
+      [
+        "--listen",
+        listen,
+        "--data-dir",
+        path.join(dir, "state"),
+        "--tls",
+        path.join(certs, "coordinator"),
+        "--token-file",
+        tokens,
+        "--memory",
+        "1GiB",
+        ...args,
+      ],
       { line: /^listening on (\S+)/, child: (child) => (coordinator = child) },
     );
   const address = await startCoordinator("127.0.0.1:0");
@@ -124,7 +145,18 @@ export async function secureCluster(t, ...args) {
     /** Starts workers. */
     startWorkers: async (/** @type {number} */ count) => {
       for (let i = 0; i < count; i++) {
-        await start(t, path.join(bin, "worker"), ["--coordinator", address, "--tls", path.join(certs, "worker"), "--memory", "256MiB", "--threads", "1", "--name", `w${i}`]);
+        await start(t, path.join(bin, "worker"), [
+          "--coordinator",
+          address,
+          "--tls",
+          path.join(certs, "worker"),
+          "--memory",
+          "256MiB",
+          "--threads",
+          "1",
+          "--name",
+          `w${i}`,
+        ]);
       }
     },
   };
@@ -143,7 +175,10 @@ export async function cuttingProxy(t, address) {
   const server = net.createServer((client) => {
     connections++;
     const upstream = net.connect(Number(port), host);
-    for (const [from, to] of [[client, upstream], [upstream, client]]) {
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ]) {
       open.add(/** @type {net.Socket} */ (from));
       from?.on("error", () => {});
       from?.on("close", () => {

@@ -4,7 +4,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"iter"
 
 	"google.golang.org/grpc"
@@ -12,7 +11,6 @@ import (
 	"github.com/cleave-project/cleave/client"
 	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/security/credentials"
-	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -75,19 +73,6 @@ func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFu
 func (c *Client) DescribeDataset(ctx context.Context, id string) (*cleavev1.Dataset, error) {
 	response, err := c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id})
 	return response.GetDataset(), err
-}
-
-// DescribeTable returns the number of rows of a table and its id, or the id alone if the coordinator no longer has the
-// table.
-func (c *Client) DescribeTable(ctx context.Context, input *cleavev1.TableInput) string {
-	if rows := input.GetInline(); rows != nil {
-		return fmt.Sprint(wire.RowsIn(rows))
-	}
-	response, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: input.GetTableId()})
-	if err != nil {
-		return input.GetTableId()
-	}
-	return fmt.Sprintf("%d (%s)", response.GetTable().GetRows(), input.GetTableId())
 }
 
 // maxPage is the largest page that a coordinator returns.

@@ -1,17 +1,16 @@
 package client
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 
 	"google.golang.org/grpc"
 
+	"github.com/cleave-project/cleave/client"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -98,7 +97,7 @@ type streamCall[P, R any] func(context.Context, *P, ...grpc.CallOption) (grpc.Se
 func receive[P, R, T any](
 	ctx context.Context, c *Client, call streamCall[P, R], request *P, read func(next func() (*R, error)) (T, error),
 ) (value T, _ error) {
-	err := c.Retry(ctx, func(ctx context.Context) error {
+	err := c.Retry(ctx, func(ctx context.Context, _ func()) error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
 		stream, err := call(ctx, request)
@@ -140,10 +139,15 @@ func (c *Client) fetchLabels(ctx context.Context, request *cleavev1.GetLabelsReq
 		return nil
 	})
 	if err == nil && (o.Kept != nil && len(o.Kept) != len(o.Labels) || o.IDs != nil && len(o.IDs) != len(o.Labels)) {
-		err = fmt.Errorf("the coordinator sent %d labels with %d rows and %d ids", len(o.Labels),
-			len(o.Kept), len(o.IDs))
+		err = badAnswer("the coordinator sent %d labels with %d rows and %d ids", len(o.Labels), len(o.Kept),
+			len(o.IDs))
 	}
 	return err
+}
+
+// badAnswer returns the error for an answer that cannot be right.
+func badAnswer(format string, args ...any) error {
+	return fault.New(fault.Internal, client.BadAnswer, format, args...)
 }
 
 func appendSigned(to []int32, numbers []uint32) []int32 {
@@ -160,7 +164,7 @@ func joinPrediction(next func() (*cleavev1.PredictJobResponse, error)) (*cluster
 	scores := &clustering.RowScores{Measure: clustering.MeasureDistortion}
 	err := wire.Receive(next, func(part *cleavev1.PredictJobResponse) error {
 		if first := int(part.GetFirstIndex()); first != len(p.Labels) {
-			return fmt.Errorf("the coordinator sent labels from row %d, expected row %d", first, len(p.Labels))
+			return badAnswer("the coordinator sent labels from row %d, expected row %d", first, len(p.Labels))
 		}
 		p.Labels = appendSigned(p.Labels, part.GetLabels())
 		scores.Distance, scores.Margin = append(scores.Distance, part.GetDistances()...),
@@ -173,7 +177,7 @@ func joinPrediction(next func() (*cleavev1.PredictJobResponse, error)) (*cluster
 	}
 	for _, list := range [][]float64{scores.Distance, scores.Margin, scores.Confidence} {
 		if len(list) != 0 && len(list) != len(p.Labels) {
-			return nil, fmt.Errorf("the coordinator sent %d labels with %d distances, %d margins and %d confidences",
+			return nil, badAnswer("the coordinator sent %d labels with %d distances, %d margins and %d confidences",
 				len(p.Labels), len(scores.Distance), len(scores.Margin), len(scores.Confidence))
 		}
 	}
@@ -211,8 +215,7 @@ func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Datas
 func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*table.Table) error,
 	columns ...string) error {
 	done := 0 // the number of rows that yield has had
-	var refused error
-	err := c.Retry(ctx, func(ctx context.Context) error {
+	return c.Retry(ctx, func(ctx context.Context, progressed func()) error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
 		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: tableID, Columns: columns})
@@ -232,13 +235,13 @@ func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*
 				t = t.Take(choose.All[int](t.Rows())[skip:])
 			}
 			done = end
-			if refused = yield(t); refused != nil {
-				return errors.New("stopped")
+			if err := yield(t); err != nil {
+				return client.Final(err)
 			}
+			progressed()
 			return nil
 		})
 	})
-	return cmp.Or(refused, err)
 }
 
 // SampleTable fetches evenly spaced rows of a table, see choose.Even.

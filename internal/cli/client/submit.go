@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cleave-project/cleave/client"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
-	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -74,7 +74,7 @@ func (c *Client) StreamTable(
 	ctx context.Context, name string, read func(send func(next func() (*table.Table, error)) error) error,
 ) (stored *cleavev1.Table, _ error) {
 	again := false
-	err := c.Retry(ctx, func(ctx context.Context) error {
+	err := c.Retry(ctx, func(ctx context.Context, _ func()) error {
 		if again {
 			c.warn("the connection to the coordinator broke; sending the table again from its first row")
 		}
@@ -91,10 +91,7 @@ func (c *Client) StreamTable(
 
 // Watcher is told about the progress of a job: sending its data, then its events. Calls do not overlap.
 type Watcher interface {
-	// Item is called with every event of the job, and with live progress between them. It may take any time.
-	Item(*cleavev1.WatchJobResponse)
-	// Warn is called when the connection breaks.
-	Warn(format string, args ...any)
+	client.Watcher
 	// Uploading is called before data is uploaded.
 	Uploading(rows int, bytes uint64)
 	// Importing is called while workers read objects.
@@ -182,11 +179,6 @@ func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobReques
 		return "", err
 	}
 	return id, c.JobError(ctx, id, ended)
-}
-
-// Watch passes the events of a job with sequence numbers above after to w until the job ends, and returns how it ended.
-func (c *Client) Watch(ctx context.Context, jobID string, after uint32, w Watcher) (*cleavev1.JobEnded, error) {
-	return c.Client.Watch(dial.WithWarn(ctx, w.Warn), jobID, after, w.Item)
 }
 
 // abort cancels a job after an interrupt.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Any, AsyncGenerator, AsyncIterator, Iterator, TypeVar
+from typing import Any, AsyncGenerator, AsyncIterator, Iterator, Optional, TypeVar
 
 import grpc.aio
 
 from cleave._calls import Sending
+from cleave.errors import Broken
 
 Item = TypeVar("Item")
 
@@ -24,6 +25,18 @@ async def closing(items: AsyncGenerator[Item, None]) -> AsyncIterator[AsyncGener
         yield items
     finally:
         await items.aclose()
+
+
+async def received(call: Any, silence: Optional[float]) -> AsyncGenerator[Any, None]:
+    """Yields the responses of a call. The call breaks if it is silent for so many seconds; None is for any time."""
+    while True:
+        try:
+            response = await asyncio.wait_for(call.read(), silence)
+        except asyncio.TimeoutError:
+            raise Broken("the server is silent") from None
+        if response is grpc.aio.EOF:
+            return
+        yield response
 
 
 async def send_parts(invoke: Any, sending: Sending, metadata: Any) -> Any:

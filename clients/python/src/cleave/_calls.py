@@ -14,7 +14,7 @@ import numpy as np
 
 from cleave import v1
 from cleave._upload import Upload
-from cleave.errors import CanceledError, CleaveError, TimeLimitError, job_error
+from cleave.errors import found, job_error
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -22,8 +22,8 @@ Value = TypeVar("Value")
 
 ENDED = (v1.JOB_STATE_SUCCEEDED, v1.JOB_STATE_FAILED, v1.JOB_STATE_CANCELLED)
 MAX_PAGE = 1000
-# Seconds before a watch that the server ended early is repeated.
-WATCH_PAUSE = 0.2
+# Seconds that a watch may be silent; progress comes every two seconds.
+WATCH_SILENCE = 10.0
 
 
 class Reader(Generic[Request, Response, Value]):
@@ -98,7 +98,7 @@ class ImportReader(Reader[v1.ImportTableRequest, v1.ImportTableResponse, v1.Impo
 
     def value(self) -> v1.ImportedTable:
         if self._imported is None:
-            raise CleaveError("the import ended without a table")
+            raise found("BAD_ANSWER", "the server ended the import without a table")
         return self._imported
 
 
@@ -185,7 +185,8 @@ class Sending:
 def checked_dataset(stored: v1.Dataset, known: str) -> v1.Dataset:
     """Returns a data set that was uploaded. Raises an error if its ID is not the known one."""
     if known and stored.dataset_id != known:
-        raise CleaveError(f"the data set arrived as {stored.dataset_id}, but it is {known}: the upload was damaged", reason="DAMAGED_UPLOAD")
+        message = f"the data set arrived as {stored.dataset_id}, but it is {known}: the upload was damaged; upload it again"
+        raise found("UPLOAD_DAMAGED", message)
     return stored
 
 
@@ -209,9 +210,9 @@ def check_ended(job: v1.Job) -> None:
     if job.state == v1.JOB_STATE_FAILED:
         raise job_error(job.job_id, job.error)
     if reached_time_limit(job):
-        raise TimeLimitError(f"job {job.job_id} was {job.status_message}", reason="TIME_LIMIT", job_id=job.job_id)
+        raise found("TIME_LIMIT", f"job {job.job_id} was {job.status_message}", job_id=job.job_id)
     if job.state == v1.JOB_STATE_CANCELLED:
-        raise CanceledError(f"job {job.job_id} was canceled", reason="CANCELED", job_id=job.job_id)
+        raise found("JOB_CANCELLED", f"job {job.job_id} was canceled", job_id=job.job_id)
 
 
 def evaluate_request(job_id: str, truth: Any) -> v1.EvaluateJobRequest:

@@ -17,7 +17,7 @@ from typing import Any, Callable, ClassVar, Dict, Generic, List, Optional, Seque
 import grpc
 
 from cleave import v1
-from cleave.errors import CleaveError, Failure, NotCleaveError, UnavailableError, VersionError, invalid
+from cleave.errors import CleaveError, Failure, found, invalid
 from cleave.rpc import status_pb2
 
 DEFAULT_PORT = 7400
@@ -341,42 +341,38 @@ def diagnose(failure: Failure, address: str, credentials: Credentials, services:
     services are those of the health service at the address, or None if it did not answer. listening tells whether something
     accepts connections there.
     """
-    if services is not None and any(name.startswith("cleave.v1.") for name in services):
+    if any(name.startswith("cleave.v1.") for name in services or ()):
         if failure.code == "UNIMPLEMENTED":
-            return VersionError(
-                f"the server at {address} is older than this client: {failure.message}", reason="OLD_SERVER", code=failure.code
-            )
-        return failure.error()
+            return found("OTHER_API_VERSION", f"the server at {address} is older than this client: {failure.message}")
+        return found("NOT_REACHABLE", f"the connection to the server at {address} broke: {failure.message}")
     others = sorted({name.rpartition(".")[0] for name in services or () if name.startswith("cleave.")})
     if others:
-        return VersionError(
+        return found(
+            "OTHER_API_VERSION",
             f"the server at {address} has the API {' and '.join(others)}, and this client has cleave.v1; "
             "install the version of this package that belongs to the server",
-            reason="OTHER_API_VERSION",
-            code=failure.code,
         )
     if services is not None or failure.code == "UNIMPLEMENTED":
-        return NotCleaveError(
-            f"a gRPC server answers at {address}, but it is not Cleave; check the address", reason="NOT_CLEAVE", code=failure.code
-        )
-    if failure.reason:
-        return UnavailableError(
-            f"the server at {address} cannot handle the call now: {failure.message}", reason=failure.reason, metadata=failure.metadata, code=failure.code
+        return found("NOT_CLEAVE", f"a gRPC server answers at {address}, but it is not Cleave; check the address")
+    if "handshake failed" in failure.message:
+        return found(
+            "HANDSHAKE_FAILED",
+            f"the certificate of the server at {address} is not trusted, or it has none ({failure.message}); "
+            "give the authority that signed it as tls=DIR or ca_file=FILE",
         )
     if listening:
         expected = "with TLS" if credentials.encrypted else "without TLS"
-        return NotCleaveError(
+        return found(
+            "NOT_CLEAVE",
             f"something listens at {address}, but it does not speak gRPC {expected}: it is not Cleave, or it is a server "
             f"{'without' if credentials.encrypted else 'with'} certificates ({failure.message})",
-            reason="NOT_CLEAVE",
-            code=failure.code,
         )
-    return UnavailableError(f"the server at {address} does not answer: {failure.message}", reason="NOT_REACHABLE", code=failure.code)
+    return found("NOT_REACHABLE", f"the server at {address} does not answer: {failure.message}")
 
 
 def needs_diagnosis(failure: Failure) -> bool:
     """Reports whether a failure may mean that the address is wrong, or that the server is down."""
-    return failure.code in ("UNIMPLEMENTED", "UNAVAILABLE")
+    return not failure.reason and failure.code in ("UNIMPLEMENTED", "UNAVAILABLE")
 
 
 def service_names(content: bytes) -> List[str]:

@@ -10,12 +10,12 @@ import grpc
 from cleave import _calls as calls
 from cleave import _connection as api
 from cleave import v1
-from cleave._blocking import channels, closing, in_thread, send_parts, sleep
+from cleave._blocking import channels, closing, in_thread, received, send_parts, sleep
 from cleave._calls import Reader, Request, Response, Value
 from cleave._connection import Attempts, BaseClient, Method
 from cleave._frames import table_of
 from cleave._upload import Graph, KernelMatrix, Table, Upload, points_of
-from cleave.errors import CleaveError, Failure, NotFoundError
+from cleave.errors import Broken, CleaveError, Failure, NotFoundError, PreconditionError, found
 from cleave.results import (
     Embedding,
     EmbeddingReader,
@@ -101,17 +101,20 @@ class Client(BaseClient):
     def _call(self, method: Method[Request, Response], request: Request) -> Response:
         return self._attempt(lambda channel: self._invoke(channel, method, request))  # type: ignore[no-any-return]
 
-    def _stream(self, method: Method[Request, Response], request: Callable[[], Request], attempts: Attempts) -> Generator[Response, None, None]:
-        """Yields the responses of a streaming call. It asks for the request again if the stream breaks."""
+    def _stream(
+        self, method: Method[Request, Response], request: Callable[[], Request], attempts: Attempts, silence: Optional[float] = None
+    ) -> Generator[Response, None, None]:
+        """Yields the responses of a streaming call, which breaks if it is silent for so many seconds. It asks for the request again then."""
         while True:
             address = self._route.current
             call: Any = None
             try:
                 call = self._open_stream(self._channel(address), method, request())
-                for response in call:
-                    self._route.answered = True
-                    attempts.reached()
-                    yield response
+                with closing(received(call, silence)) as responses:
+                    for response in responses:
+                        self._route.answered = True
+                        attempts.reached()
+                        yield response
                 return
             except grpc.RpcError as error:
                 failure = Failure(error)
@@ -274,17 +277,23 @@ class Client(BaseClient):
 
         If the connection breaks, the watch continues after the last event: every event comes exactly once.
         """
-        watch = calls.Watch(job_id, after)
-        while True:
-            with closing(self._stream(api.WATCH_JOB, watch.request, Attempts(self._route))) as items:
-                for item in items:
-                    watch.add(item)
-                    yield item
-                    if watch.ended:
-                        return
-            if self.get_job(job_id).job.state in calls.ENDED:  # a watch that begins after the last event has none
-                return
-            sleep(calls.WATCH_PAUSE)
+        watch, attempts = calls.Watch(job_id, after), Attempts(self._route)
+        try:
+            while True:
+                with closing(self._stream(api.WATCH_JOB, watch.request, attempts, calls.WATCH_SILENCE)) as items:
+                    for item in items:
+                        watch.add(item)
+                        yield item
+                        if watch.ended:
+                            return
+                if self.get_job(job_id).job.state in calls.ENDED:  # a watch that begins after the last event has none
+                    return
+                self._wait(attempts, Failure(Broken("the stream ended before the job")), self._route.current)
+        except CleaveError as error:
+            if not error.temporary:
+                raise
+            message = f"job {job_id} cannot be watched, and may still be running: {error}"
+            raise found("WATCH_LOST", message, job_id=job_id, retry_after=error.retry_after) from error
 
     def wait(self, job_id: str, on_item: Optional[Callable[[v1.WatchJobResponse], None]] = None) -> v1.Job:
         """Waits until a job ends, and returns it. Raises an error if the job failed or was canceled.
@@ -297,9 +306,15 @@ class Client(BaseClient):
                 if on_item is not None:
                     on_item(item)
         job = self.get_job(job_id).job
-        if not (calls.reached_time_limit(job) and self.get_result(job_id).rows):
+        if not (calls.reached_time_limit(job) and self._has_labels(job_id)):
             calls.check_ended(job)
         return job
+
+    def _has_labels(self, job_id: str) -> bool:
+        try:
+            return bool(self.get_result(job_id).rows)
+        except (NotFoundError, PreconditionError):
+            return False
 
     # Results.
 

@@ -6,7 +6,7 @@ for programs, and the ``field`` of the request that is at fault, if there is one
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Type
+from typing import Any, Dict, Mapping, Optional, Tuple, Type
 
 import grpc
 
@@ -17,6 +17,7 @@ __all__ = [
     "CanceledError",
     "CleaveError",
     "CleaveWarning",
+    "HandshakeError",
     "InvalidInputError",
     "LimitError",
     "NotCleaveError",
@@ -72,8 +73,8 @@ class CleaveError(Exception):
 
     @property
     def temporary(self) -> bool:
-        """Whether the same call may succeed later. The failure of a job is final: its request_id returns the same failure."""
-        return not self.job_id and (self.retry_after is not None or isinstance(self, UnavailableError))
+        """Whether the same call may succeed later."""
+        return self.code == "UNAVAILABLE" or self.retry_after is not None
 
 
 class InvalidInputError(CleaveError, ValueError):
@@ -108,6 +109,10 @@ class UnavailableError(CleaveError):
     """The server does not answer, or cannot handle the call now."""
 
 
+class HandshakeError(CleaveError):
+    """The server or the client does not accept the certificate of the other, or has no TLS."""
+
+
 class VersionError(CleaveError):
     """The server is a Cleave server of another API version."""
 
@@ -128,6 +133,20 @@ _CLASSES: Dict[str, Type[CleaveError]] = {
     "CANCELLED": CanceledError,
     "DEADLINE_EXCEEDED": TimeLimitError,
     "UNAVAILABLE": UnavailableError,
+}
+
+# The errors that this package finds itself, with their classes and codes. docs/CLIENT-CONTRACT.md says what they mean.
+_FOUND: Dict[str, Tuple[Type[CleaveError], str]] = {
+    "NOT_REACHABLE": (UnavailableError, "UNAVAILABLE"),
+    "HANDSHAKE_FAILED": (HandshakeError, "FAILED_PRECONDITION"),
+    "NOT_CLEAVE": (NotCleaveError, "FAILED_PRECONDITION"),
+    "OTHER_API_VERSION": (VersionError, "FAILED_PRECONDITION"),
+    "WATCH_LOST": (UnavailableError, "UNAVAILABLE"),
+    "JOB_FAILED": (CleaveError, "INTERNAL"),
+    "JOB_CANCELLED": (CanceledError, "CANCELLED"),
+    "TIME_LIMIT": (TimeLimitError, "DEADLINE_EXCEEDED"),
+    "BAD_ANSWER": (CleaveError, "INTERNAL"),
+    "UPLOAD_DAMAGED": (CleaveError, "DATA_LOSS"),
 }
 
 _CODE_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
@@ -181,11 +200,34 @@ class Failure:
         )
 
 
+class Broken(grpc.RpcError):  # type: ignore[misc]
+    """The error of a stream that broke without one, as if the server were unavailable."""
+
+    def code(self) -> Any:
+        return grpc.StatusCode.UNAVAILABLE
+
+    def details(self) -> str:
+        return str(self)
+
+    def trailing_metadata(self) -> Tuple[()]:
+        return ()
+
+
+def found(reason: str, message: str, *, job_id: str = "", retry_after: Optional[float] = None) -> CleaveError:
+    """Returns the exception for what this package finds itself."""
+    kind, code = _FOUND[reason]
+    return kind(message, reason=reason, code=code, job_id=job_id, retry_after=retry_after)
+
+
 def job_error(job_id: str, error: Any) -> CleaveError:
     """Returns the exception for the v1.Error of a failed job."""
+    if not error.code:
+        return found("JOB_FAILED", f"job {job_id} failed", job_id=job_id)
     code = _CODE_NAMES.get(error.code, "INTERNAL")
+    if code == "UNAVAILABLE":
+        code = "INTERNAL"  # the same request_id returns the same failure, so calling again does not help
     return _CLASSES.get(code, CleaveError)(
-        error.message or f"job {job_id} failed",
+        error.message,
         reason=error.reason,
         field=error.field,
         metadata=error.metadata,

@@ -9,7 +9,7 @@ import uuid
 import warnings
 import weakref
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ from cleave.embedded import EmbeddedServer, Item
 from cleave.errors import CleaveError, CleaveWarning, NotFoundError, invalid
 from cleave.report import Report, make_report
 from cleave.results import Prediction, expand
+
+Value = TypeVar("Value")
 
 __all__ = ["Cleave"]
 
@@ -553,7 +555,8 @@ class _Job:
             weakref.finalize(self, own.release, kept)
         detachable = request_id is not None
         request_id = request_id or uuid.uuid4().hex
-        for last in (False, False, True):
+
+        def attempt() -> v1.Job:
             spec, data_id = self._upload(client, own, kept)
             if self._data_id not in ("", data_id):
                 raise CleaveError("the training data was modified after fit, so the job cannot be run again; call fit again", reason="DATA_CHANGED")
@@ -563,9 +566,7 @@ class _Job:
                     kept.append(own.use("job", job_id))
                 ended = client.wait(job_id, progress)
             except NotFoundError:
-                if last:
-                    raise
-                continue  # another thread or process used the same data, and deleted it after it was found here
+                raise
             except CleaveError as error:
                 _supervision.name_pair(error, self._tables.get("supervision.constraints"))
                 raise
@@ -577,7 +578,8 @@ class _Job:
                 raise
             self._job_id, self._data_id, self._kept_by = job_id, data_id, own
             return ended
-        raise AssertionError
+
+        return _while_deleted(attempt)
 
     def _upload(self, client: Client, own: Optional[EmbeddedServer], kept: List[Item]) -> Tuple[v1.JobSpec, str]:
         """Uploads the data and large tables. Returns the spec with their ids, and the id of the data."""
@@ -608,22 +610,23 @@ class _Job:
         """Assigns new rows to the clusters."""
         own = self.server.embedded()
         used: List[Item] = []
+
+        def attempt() -> Prediction:
+            job_id = self._ensure(client)
+            new = _upload(client, data, own, used)
+            try:
+                if isinstance(data, Table):
+                    return client.predict(job_id, table_id=new)
+                return client.predict(job_id, dataset_id=new)
+            except NotFoundError:
+                self._job_id = ""  # somebody deleted the job or the data
+                raise
+
         try:
-            for last in (False, False, True):
-                job_id = self._ensure(client)
-                new = _upload(client, data, own, used)
-                try:
-                    if isinstance(data, Table):
-                        return client.predict(job_id, table_id=new)
-                    return client.predict(job_id, dataset_id=new)
-                except NotFoundError:
-                    if last:
-                        raise
-                    self._job_id = ""  # somebody deleted the job or the data
+            return _while_deleted(attempt)
         finally:
             if own is not None:
                 own.release(used)
-        raise AssertionError
 
     def report(self) -> Report:
         """Returns the report, which is made once."""
@@ -632,6 +635,14 @@ class _Job:
                 job_id = self._ensure(client)
                 self._report = make_report(client.address, client.credentials, job_id, self.data)
         return self._report
+
+
+def _while_deleted(attempt: Callable[[], Value]) -> Value:
+    """Calls a function up to three times, because another thread or process may delete what it has found on the server."""
+    for _ in range(2):
+        with contextlib.suppress(NotFoundError):
+            return attempt()
+    return attempt()
 
 
 def _upload(client: Client, data: Upload, own: Optional[EmbeddedServer], kept: List[Item]) -> str:

@@ -7,7 +7,12 @@ export type { Failure, TLSOptions };
 export const streamsRequests = false; // over HTTP/1.1 they cannot
 
 export function newFetch(tls: TLSOptions | undefined): typeof fetch {
-  if (tls) throw invalid("BAD_VALUE", "browsers choose certificates themselves; leave tls out, and install the authority in the browser", "tls");
+  if (tls)
+    throw invalid(
+      "BAD_VALUE",
+      "browsers choose certificates themselves; leave tls out, and install the authority in the browser",
+      "tls",
+    );
   return (input, init) => fetch(input, init);
 }
 
@@ -19,5 +24,8 @@ export async function explain(error: unknown, url: string): Promise<{ failure: F
   } catch {
     return { failure: "unreachable", detail };
   }
-  return { failure: "protocol", detail: `or it does not allow this page to call it: coordinator --cors-origin ${globalThis.location?.origin}` };
+  return {
+    failure: "protocol",
+    detail: `or it does not allow this page to call it: coordinator --cors-origin ${globalThis.location?.origin}`,
+  };
 }

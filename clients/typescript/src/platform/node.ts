@@ -1,6 +1,6 @@
 /**
- * What differs between Node and browsers; browser.ts has the other half. Here fetch is that of undici, which Node itself is
- * built on: the global one cannot be given certificates.
+ * What differs between Node and browsers; browser.ts has the other half. Here fetch is that of undici, which Node
+ * itself is built on: the global one cannot be given certificates.
  */
 import { Agent, fetch as undiciFetch } from "undici";
 
@@ -21,7 +21,8 @@ export const streamsRequests = true;
 
 /** Returns a fetch with certificates and without limits on how long a response may take. */
 export function newFetch(tls: TLSOptions | undefined): typeof fetch {
-  const pem = (text: string | Uint8Array | undefined) => (text === undefined || typeof text === "string" ? text : Buffer.from(text));
+  const pem = (text: string | Uint8Array | undefined) =>
+    text === undefined || typeof text === "string" ? text : Buffer.from(text);
   const connect = tls && Object.fromEntries(Object.entries(tls).map(([name, text]) => [name, pem(text)]));
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, ...(connect && { connect }) });
   // The types of undici and of the browser describe the same objects.
@@ -29,16 +30,35 @@ export function newFetch(tls: TLSOptions | undefined): typeof fetch {
 }
 
 const unreachable = new Set([
-  "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_DESTROYED",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ETIMEDOUT",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_DESTROYED",
 ]);
 const certificate = /^(CERT_|DEPTH_ZERO|ERR_TLS_CERT|SELF_SIGNED|UNABLE_TO_)/;
 
 /** Explains why fetch failed. */
 export async function explain(error: unknown, _url: string): Promise<{ failure: Failure; detail: string }> {
-  let cause = error as { cause?: unknown; code?: string; message?: string; reason?: string; errors?: unknown[]; name?: string };
+  let cause = error as {
+    cause?: unknown;
+    code?: string;
+    message?: string;
+    reason?: string;
+    errors?: unknown[];
+    name?: string;
+  };
   while (cause.cause) cause = cause.cause as typeof cause;
   if (cause.errors?.[0]) cause = cause.errors[0] as typeof cause;
   const code = cause.code ?? "";
-  const failure = unreachable.has(code) || cause.name === "TimeoutError" ? "unreachable" : certificate.test(code) ? "certificate" : "protocol";
+  const failure =
+    unreachable.has(code) || cause.name === "TimeoutError"
+      ? "unreachable"
+      : certificate.test(code)
+        ? "certificate"
+        : "protocol";
   return { failure, detail: cause.reason ?? (cause.message || code) };
 }
