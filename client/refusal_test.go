@@ -113,7 +113,7 @@ func TestUnavailableIsRepeatedWhenItSays(t *testing.T) {
 				return err
 			},
 			"a stream": func() error {
-				return c.leader.repeat(t.Context(), c.leader.warn, func(context.Context, func()) error { return full() })
+				return c.Retry(t.Context(), func(context.Context, func()) error { return full() })
 			},
 		} {
 			calls, last = 0, time.Time{}

@@ -58,7 +58,12 @@ func TestReceiveEndsTheStream(t *testing.T) {
 	}
 	bad := errors.New("bad message")
 	read := func(func() (*cleavev1.GetModelResponse, error)) (int, error) { return 0, bad }
-	if _, err := receive(t.Context(), &Client{Client: &client.Client{}}, call, &cleavev1.GetModelRequest{},
+	dialed, err := client.Dial("127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialed.Close()
+	if _, err := receive(t.Context(), &Client{Client: dialed}, call, &cleavev1.GetModelRequest{},
 		read); !errors.Is(err, bad) || during.Err() == nil {
 		t.Errorf("got %v; the stream ended with %v", err, during.Err())
 	}
