@@ -80,7 +80,7 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (delay, error) {
 			return delay{handoverEnds: true}, nil
 		}
 		storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.changed.Wait() != p.storedAt
-		due := betweenOps && e.pace.Due(p.ops)
+		due := betweenOps && partition.SpeedsDue(p.ops)
 		if f.changed.Wait() == p.balancedAt && !storeMore && !due {
 			return delay{}, nil // nothing changed since the last time
 		}
