@@ -35,11 +35,17 @@ const (
 // session is removed some time after it has ended (forgetEnded). Crashes are counted by the name of the worker,
 // because a process that was restarted is another session.
 type blame struct {
-	excluded map[*session]*fault.Error // get no tiles, because they cannot do it, and why
-	failing  map[*session]bool         // had an internal error
-	full     map[*session]bool         // reported that they have no memory left
+	evidence map[*session]*evidence
 	crashes  map[string]crashes
 	wrong    map[*session]*fault.Error // Shared.wrong
+}
+
+// evidence is what a job has seen of one worker.
+type evidence struct {
+	excluded    *fault.Error // why it gets no tiles: it cannot do the job; nil if it gets some
+	failed      bool         // it had an internal error
+	full        bool         // it reported that it has no memory left
+	failedAside bool         // it failed to build tiles in the background; they move to it at once
 }
 
 // crashes counts how often the process of a worker ended while it had tiles of a job.
@@ -49,15 +55,20 @@ type crashes struct {
 }
 
 func newBlame(wrong map[*session]*fault.Error) blame {
-	return blame{
-		excluded: map[*session]*fault.Error{}, failing: map[*session]bool{}, full: map[*session]bool{},
-		crashes: map[string]crashes{}, wrong: wrong,
+	return blame{evidence: map[*session]*evidence{}, crashes: map[string]crashes{}, wrong: wrong}
+}
+
+// of returns what the job has seen of a worker, to be read or changed.
+func (b *blame) of(s *session) *evidence {
+	if b.evidence[s] == nil {
+		b.evidence[s] = &evidence{}
 	}
+	return b.evidence[s]
 }
 
 // whyExcluded returns why a worker may have no tiles of the job, or nil if it may have some.
 func (b *blame) whyExcluded(s *session) *fault.Error {
-	if why := b.excluded[s]; why != nil {
+	if why := b.of(s).excluded; why != nil {
 		return why
 	}
 	if why := b.crashed(s); why != nil {
@@ -79,7 +90,7 @@ const (
 // doubts returns how reluctantly a worker is used; a doubted one is used only if there is no better one.
 func (b *blame) doubts(s *session) doubt {
 	switch {
-	case b.failing[s], s.stalled != 0, b.crashes[s.name].all >= doubtfulCrashes:
+	case b.of(s).failed, s.hangsLocked(), b.crashes[s.name].all >= doubtfulCrashes:
 		return unreliable
 	case s.slow:
 		return isSlow
@@ -89,14 +100,26 @@ func (b *blame) doubts(s *session) doubt {
 
 // accepts reports whether a worker may take tiles of the job, and nothing speaks against it.
 func (b *blame) accepts(s *session) bool {
-	return s.takesTilesLocked() && b.whyExcluded(s) == nil && b.doubts(s) == noDoubt && !b.full[s]
+	return s.takesTilesLocked() && b.whyExcluded(s) == nil && b.doubts(s) == noDoubt && !b.of(s).full
 }
 
 // forgetEnded removes sessions that have ended.
 func (b *blame) forgetEnded() {
-	maps.DeleteFunc(b.excluded, func(s *session, _ *fault.Error) bool { return s.ended })
-	maps.DeleteFunc(b.failing, func(s *session, _ bool) bool { return s.ended })
-	maps.DeleteFunc(b.full, func(s *session, _ bool) bool { return s.ended })
+	maps.DeleteFunc(b.evidence, func(s *session, _ *evidence) bool { return s.ended })
+}
+
+// forgiveExcluded gives the workers that were excluded another chance.
+func (b *blame) forgiveExcluded() {
+	for _, seen := range b.evidence {
+		seen.excluded = nil
+	}
+}
+
+// forgiveFull gives the workers that had no memory left another chance.
+func (b *blame) forgiveFull() {
+	for _, seen := range b.evidence {
+		seen.full = false
+	}
 }
 
 // forgiveCrashes resets the counts of crashes without progress, after an operation has succeeded.
@@ -160,9 +183,10 @@ func (b *blame) nobodyLeft(sessions []*session) (why *fault.Error, all bool) {
 // confirmInvalid returns the error of another worker that was excluded because it called the input invalid for the
 // same reason, and is not to blame after all; nil if there is none.
 func (b *blame) confirmInvalid(s *session, reason string) error {
-	for first, why := range b.excluded {
-		if first != s && why.Kind == fault.InvalidArgument && why.Reason == reason {
-			delete(b.excluded, first)
+	for first, seen := range b.evidence {
+		why := seen.excluded
+		if first != s && why != nil && why.Kind == fault.InvalidArgument && why.Reason == reason {
+			seen.excluded = nil
 			return why
 		}
 	}
@@ -174,7 +198,7 @@ func (b *blame) confirmInvalid(s *session, reason string) error {
 func (e *execution) excludeLocked(s *session, why *fault.Error) {
 	e.fleet.log.Warn("worker excluded from the job", "job", e.jobID, "worker", s.name, "why", why.Message)
 	e.fleet.cfg.Observe.Excluded(why.Reason)
-	e.blame.excluded[s] = why
+	e.blame.of(s).excluded = why
 	for _, t := range e.placed.tilesOf(s) {
 		e.placed.remove(t)
 	}
@@ -196,7 +220,7 @@ func (e *execution) excludeWrongLocked(s *session, why *fault.Error) {
 func (e *execution) forgive() {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	clear(e.blame.excluded)
+	e.blame.forgiveExcluded()
 	e.placed.recheck()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -157,26 +158,32 @@ func (f *Fleet) timeLeft(s *session, c *call, due time.Time, stallTimeout time.D
 	left := stallTimeout - now.Sub(c.movedAt)
 	if left <= 0 {
 		delete(s.pending, id)
-		s.stalled = id
+		s.stalled = append(s.stalled, id)
 	}
 	return left
 }
 
 // noteProgressLocked records what a heartbeat says about running commands.
 func (f *Fleet) noteProgressLocked(s *session, running []*workerv1.Progress) {
-	hangs := false
 	for _, p := range running {
-		hangs = hangs || p.GetCommandId() == s.stalled
 		if c := s.pending[p.GetCommandId()]; c != nil && c.pieces != p.GetPieces() {
 			c.pieces = p.GetPieces()
 			c.movedAt = time.Now()
 		}
 	}
-	if s.stalled != 0 && !hangs {
-		s.stalled = 0
+	if !s.hangsLocked() {
+		return
+	}
+	s.stalled = slices.DeleteFunc(s.stalled, func(id uint64) bool {
+		return !slices.ContainsFunc(running, func(p *workerv1.Progress) bool { return p.GetCommandId() == id })
+	})
+	if !s.hangsLocked() {
 		f.changed.Notify()
 	}
 }
+
+// hangsLocked reports whether a worker seems to hang on a command, of any job.
+func (s *session) hangsLocked() bool { return len(s.stalled) > 0 }
 
 // postLocked sends a command without waiting for its answer.
 func (s *session) postLocked(c *workerv1.Command) {

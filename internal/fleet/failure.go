@@ -82,7 +82,7 @@ func (e *execution) handleFailure(g *group, op *operation, state *round.Operatio
 	case round.Relieve:
 		e.relieveLocked(g.session)
 	case round.Distrust:
-		e.blame.failing[g.session] = true
+		e.blame.of(g.session).failed = true
 		e.placed.removeFrom(g.session, g.tiles)
 	case round.Confirm:
 		why := e.whyExcluded(g, op, problem)
@@ -155,7 +155,7 @@ func (e *execution) removeUnbuiltLocked(tiles []int) {
 // relieveLocked makes a worker without memory hold less: tiles that it could not build move elsewhere, and those that
 // it could not store are computed.
 func (e *execution) relieveLocked(s *session) {
-	e.blame.full[s] = true
+	e.blame.of(s).full = true
 	e.placed.recheck()
 	tiles := e.placed.tilesOf(s)
 	e.removeUnbuiltLocked(tiles)

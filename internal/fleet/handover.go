@@ -22,7 +22,6 @@ type handovers struct {
 	placed *placement
 	to     map[*session]*handover // by the worker that builds
 	tiles  map[int]*copied        // by number of the tile
-	direct map[*session]bool      // failed to build in the background; their tiles move at once
 	active sync.WaitGroup         // goroutines of handovers
 }
 
@@ -56,7 +55,7 @@ type labelChange struct {
 const maxWaited = 64
 
 func newHandovers(p *placement) handovers {
-	return handovers{placed: p, to: map[*session]*handover{}, tiles: map[int]*copied{}, direct: map[*session]bool{}}
+	return handovers{placed: p, to: map[*session]*handover{}, tiles: map[int]*copied{}}
 }
 
 // complete reports whether all tiles of the handover are built.
@@ -197,7 +196,7 @@ func (e *execution) recordHandover(h *handover, g *group, change *labelChange, v
 	case !h.stopped():
 		e.fleet.log.Warn("worker failed to build tiles in the background", "job", e.jobID, "worker", h.to.name,
 			"error", err)
-		e.handovers.direct[h.to] = true
+		e.blame.of(h.to).failedAside = true
 		e.handovers.cancel(h)
 	}
 }

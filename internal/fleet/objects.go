@@ -133,7 +133,7 @@ func (f *Fleet) readers() (able []*session, sound int, attached []*session, clos
 	for _, s := range attached {
 		switch {
 		case !s.readsObjects || !s.takesTilesLocked() || s.away:
-		case s.stalled != 0:
+		case s.hangsLocked():
 			hanging = append(hanging, s)
 		default:
 			able = append(able, s)

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/fleet/placing"
@@ -196,7 +195,6 @@ func (e *execution) removeLostLocked() {
 		}
 	}
 	e.blame.forgetEnded()
-	maps.DeleteFunc(e.handovers.direct, func(s *session, _ bool) bool { return s.ended })
 }
 
 // hostsLocked describes workers as places for tiles of this job. Those with more than the given doubt accept none,
@@ -227,7 +225,7 @@ func (e *execution) usableLocked(s *session) bool {
 // hostLocked describes a worker as a place for tiles of this job.
 func (e *execution) hostLocked(s *session) partition.Host {
 	host := e.placed.needOn(s).Host(s.id, s.threads, s.freeLocked(), e.usesLocked(s))
-	if e.blame.full[s] {
+	if e.blame.of(s).full {
 		host.FreeBytes = -1
 	}
 	return host
@@ -252,7 +250,7 @@ func (e *execution) cannotPlaceLocked(sessions []*session) (waiting string, err 
 		}
 		free += max(0, s.freeLocked())
 		w := s.planned(s.capacity())
-		if e.blame.full[s] && !e.hasOtherJobsLocked(s) {
+		if e.blame.of(s).full && !e.hasOtherJobsLocked(s) {
 			w.Free = 0 // it is full although it has no other job
 		}
 		alone = append(alone, w)
@@ -279,7 +277,7 @@ func (e *execution) cannotPlaceLocked(sessions []*session) (waiting string, err 
 	if e.freeTilesLocked() {
 		e.fleet.log.Info("job is waiting for memory; freeing its tiles", "job", e.jobID)
 	}
-	clear(e.blame.full)
+	e.blame.forgiveFull()
 	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest",
 		text.Bytes(plan.Bytes), text.Bytes(free)), nil
 }
@@ -334,7 +332,7 @@ func (e *execution) stepsLocked(layout *partition.Layout, sessions []*session) [
 	for h, s := range sessions {
 		index[s] = h
 		workers[h] = placing.Worker{
-			MayJoin: e.canJoinLocked(s) && !e.handovers.direct[s],
+			MayJoin: e.canJoinLocked(s) && !e.blame.of(s).failedAside,
 			Builds:  e.handovers.to[s] != nil,
 		}
 	}

@@ -107,7 +107,7 @@ func TestWhereTilesMoveIfOnlyDoubtedWorkersHaveRoom(t *testing.T) {
 	drains := func(s *session) { s.draining = true }
 	away := func(s *session) { s.stream, s.away = nil, true }
 	slow := func(s *session) { s.slow = true }
-	stalled := func(s *session) { s.stalled = 1 }
+	stalled := func(s *session) { s.stalled = []uint64{1} }
 	for name, c := range map[string]struct {
 		yield, doubt func(*session)
 		fullToo      bool // the full worker is as doubted as the other one

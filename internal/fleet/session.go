@@ -74,11 +74,11 @@ type session struct {
 	pending map[uint64]*call // unanswered commands by id
 
 	// Evidence against it.
-	stalled   uint64 // id of a command it seems to hang on; 0 for none
-	slow      bool   // recently overtaken by others
-	overtaken int    // how often it was overtaken
-	reported  string // the problem that the worker reported about itself in its last heartbeat; "" if none
-	noStore   string // why it could not read the object store when it last failed; empty if it never did
+	stalled   []uint64 // ids of the commands that it seems to hang on
+	slow      bool     // recently overtaken by others
+	overtaken int      // how often it was overtaken
+	reported  string   // the problem that the worker reported about itself in its last heartbeat; "" if none
+	noStore   string   // why it could not read the object store when it last failed; empty if it never did
 
 	// Reservations. Every placement and every handover keeps account of its part.
 	tiles  int               // tiles of all jobs
