@@ -178,7 +178,7 @@ func (f *Fleet) noteProgressLocked(s *session, running []*workerv1.Progress) {
 		return !slices.ContainsFunc(running, func(p *workerv1.Progress) bool { return p.GetCommandId() == id })
 	})
 	if !s.hangsLocked() {
-		f.changed.Notify()
+		f.notifyLocked()
 	}
 }
 
@@ -232,7 +232,7 @@ func (p *payload) message() *workerv1.Payload {
 		f := p.of.fleet
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		p.reference = fmt.Sprintf("payload-%d", f.state.newKey())
+		p.reference = fmt.Sprintf("payload-%d", f.state.newKeyLocked())
 		if !p.freed { // otherwise nobody waits for the command that needs it
 			p.data = data
 			f.state.payloads[p.reference] = p

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fleet/placing"
 )
 
 // What a broken worker says becomes part of records and events, which have to fit into a transaction.
@@ -43,10 +44,10 @@ func TestAWorkerStallsOnEveryCommandThatItHangsOn(t *testing.T) {
 	b := newBlame(nil)
 	for _, step := range []struct {
 		running []*workerv1.Progress
-		want    doubt
-	}{{running, unreliable}, {running[:1], unreliable}, {nil, noDoubt}} {
+		want    placing.Doubt
+	}{{running, placing.Unreliable}, {running[:1], placing.Unreliable}, {nil, placing.NoDoubt}} {
 		f.noteProgressLocked(s, step.running)
-		if is := b.doubts(s); is != step.want {
+		if is := b.doubtsLocked(s); is != step.want {
 			t.Errorf("with %d commands that hang, the doubt is %d instead of %d", len(step.running), is, step.want)
 		}
 	}

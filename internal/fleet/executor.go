@@ -143,7 +143,7 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	e.job.current.k, e.job.current.lanes, e.job.current.labels = a.K, packed.lanes, nil
 	e.job.invalidateHandovers()
 	for t := range e.job.placed.tiles {
-		e.job.placed.tiles[t].step = 0
+		e.job.placed.tiles[t].held.step = 0
 	}
 	<-e.job.operating
 	return e.job.perform(ctx, &operation{name: "set operands"})

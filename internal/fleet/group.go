@@ -103,7 +103,7 @@ func (e *execution) reload(ctx context.Context, g *group, op *operation) (ready 
 	}
 	var behind []int
 	for _, t := range g.tiles {
-		if !op.reload.all && e.at(g, t).step == op.reload.unless {
+		if !op.reload.all && e.at(g, t).held.step == op.reload.unless {
 			ready = append(ready, t)
 		} else {
 			behind = append(behind, t)
@@ -166,7 +166,7 @@ func (e *execution) prepare(ctx context.Context, g *group) error {
 	}
 	_, err := e.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
 		p := e.prepareMessage()
-		p.Identity, p.ByRows = e.identity, e.placed.needOn(g.session).ByRows()
+		p.Identity, p.ByRows = e.identity, needOn(e.need, g.session).ByRows()
 		c.Operation = &workerv1.Command_Prepare{Prepare: p}
 	})
 	g.member.prepared = err == nil
@@ -193,7 +193,7 @@ func (e *execution) build(ctx context.Context, g *group) error {
 			return err
 		}
 		e.fleet.mu.Lock()
-		e.fleet.changed.Notify() // memory was freed
+		e.fleet.notifyLocked() // memory was freed
 		e.fleet.mu.Unlock()
 	}
 	for _, stored := range []bool{false, true} {
@@ -223,7 +223,7 @@ const buildAtOnce = 64 << 20
 // busy. If their rows must be fetched, batches are also large enough to keep its link busy.
 func (e *execution) tilesAtOnce(s *session) int {
 	tiles := 2 * s.threads
-	if e.placed.needOn(s).ByRows() {
+	if needOn(e.need, s).ByRows() {
 		return max(tiles, int(buildAtOnce*int64(len(e.placed.tiles))/e.need.DatasetBytes))
 	}
 	return tiles
@@ -268,12 +268,12 @@ func (e *execution) buildTiles(ctx context.Context, g *group, tiles []int, store
 	}
 	fresh := 0
 	for _, t := range tiles {
-		built := e.at(g, t)
-		if built.state == notBuilt {
-			built.step = 0
+		held := &e.at(g, t).held
+		if held.form == notBuilt {
+			held.step = 0
 			fresh++
 		}
-		built.state = builtAs(stored)
+		held.form = builtAs(stored)
 	}
 	e.fleet.cfg.Observe.TilesBuilt(fresh)
 	if g.role == owns {
@@ -335,7 +335,7 @@ func paceOf(g *group, c *workerv1.Command, tiles, rows int) pace.Command {
 
 func (e *execution) setStep(g *group, tiles []int, step uint64) {
 	for _, t := range tiles {
-		e.at(g, t).step = step
+		e.at(g, t).held.step = step
 	}
 }
 

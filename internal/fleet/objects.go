@@ -59,7 +59,7 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 	defer cancel()
 	f.mu.Lock()
 	r := &objectsRead{
-		fleet: f, key: fmt.Sprintf("import-%d", f.state.newKey()), left: len(units),
+		fleet: f, key: fmt.Sprintf("import-%d", f.state.newKeyLocked()), left: len(units),
 		reading: map[*session]bool{}, used: map[*session]bool{},
 	}
 	f.mu.Unlock()
@@ -128,7 +128,7 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 func (f *Fleet) readers() (able []*session, sound int, attached []*session, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	attached = f.state.workers()
+	attached = f.state.workersLocked()
 	var hanging []*session
 	for _, s := range attached {
 		switch {
