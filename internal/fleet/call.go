@@ -46,17 +46,26 @@ func (s *session) commandLocked(c *workerv1.Command, maxBytes int) *call {
 	return pending
 }
 
-// await runs a command on a worker and waits for its answer, across broken streams, for as long as the worker makes
-// progress within stallTimeout. It sends nothing once the context released has ended: what the worker then keeps would
-// never be freed. The values of the answer may take up to maxBytes. An answer that the command failed is a *failure.
-func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command,
-	maxBytes int) (*reply, error) {
-	pending, err := f.send(ctx, released, s, c, maxBytes)
+// awaited is a command to a worker whose answer somebody waits for.
+type awaited struct {
+	to           *session
+	command      *workerv1.Command
+	maxBytes     int           // upper limit on the values of the answer
+	stallTimeout time.Duration // how long the worker may make no progress
+	// Nothing is sent once released has ended, because nobody would free what the worker then keeps.
+	released context.Context
+}
+
+// await sends a command and waits for its answer, across broken streams, for as long as the worker makes progress. An
+// answer that the command failed is a *failure.
+func (f *Fleet) await(ctx context.Context, a awaited) (*reply, error) {
+	pending, err := f.send(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	due := time.Now().Add(stallTimeout)
-	timer := time.NewTimer(stallTimeout)
+	s := a.to
+	due := time.Now().Add(a.stallTimeout)
+	timer := time.NewTimer(a.stallTimeout)
 	defer timer.Stop()
 	for {
 		select {
@@ -68,7 +77,7 @@ func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration,
 		case <-s.done:
 			return nil, errLost
 		case <-timer.C:
-			left := f.timeLeft(s, pending, due, stallTimeout)
+			left := f.timeLeft(s, pending, due, a.stallTimeout)
 			if left <= 0 {
 				return nil, errStalled
 			}
@@ -76,7 +85,7 @@ func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration,
 			timer.Reset(left)
 		case <-ctx.Done():
 			f.mu.Lock()
-			delete(s.pending, c.CommandId)
+			delete(s.pending, a.command.GetCommandId())
 			f.mu.Unlock()
 			return nil, context.Cause(ctx)
 		}
@@ -84,18 +93,18 @@ func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration,
 }
 
 // send sends the command of await.
-func (f *Fleet) send(ctx, released context.Context, s *session, c *workerv1.Command, maxBytes int) (*call, error) {
+func (f *Fleet) send(ctx context.Context, a awaited) (*call, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case released.Err() != nil:
+	case a.released.Err() != nil:
 		return nil, ErrReleased
-	case s.ended:
+	case a.to.ended:
 		return nil, errLost
 	}
-	pending := s.commandLocked(c, maxBytes)
+	pending := a.to.commandLocked(a.command, a.maxBytes)
 	pending.waited = true
 	return pending, nil
 }

@@ -79,13 +79,12 @@ func (e *Executor) ensureOperands(ctx context.Context, g *group) error {
 	if a == nil || g.member.operandsID == a.id {
 		return nil
 	}
-	_, err := e.job.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
-			K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
-			Weights:      a.weights.message(),
-			SparseStarts: a.starts.message(), SparseColumns: a.columns.message(), SparseValues: a.values.message(),
-		}}
-	})
+	c := &workerv1.Command{Operation: &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
+		K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
+		Weights:      a.weights.message(),
+		SparseStarts: a.starts.message(), SparseColumns: a.columns.message(), SparseValues: a.values.message(),
+	}}}
+	_, err := e.job.runCommand(ctx, g, nil, c, 0)
 	if err == nil {
 		g.member.operandsID = a.id
 	}

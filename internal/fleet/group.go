@@ -112,10 +112,7 @@ func (e *execution) reload(ctx context.Context, g *group, op *operation) (ready 
 	if len(behind) == 0 {
 		return ready, nil
 	}
-	done, err := e.runCommand(ctx, g, behind, 0, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step,
-			Labels: op.reload.labels.message()}}
-	})
+	done, err := e.runCommand(ctx, g, behind, loadCommand(op.reload.step, op.reload.labels), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +137,9 @@ func (e *execution) ask(ctx context.Context, g *group, op *operation, tiles []in
 	if op.maxBytes != nil {
 		maxBytes = op.maxBytes(tiles)
 	}
-	done, err := e.runCommand(ctx, g, tiles, maxBytes, func(c *workerv1.Command) { op.request(c, g, tiles) })
+	c := &workerv1.Command{}
+	op.request(c, g, tiles)
+	done, err := e.runCommand(ctx, g, tiles, c, maxBytes)
 	if err != nil {
 		return err
 	}
@@ -164,11 +163,9 @@ func (e *execution) prepare(ctx context.Context, g *group) error {
 	if g.member.prepared {
 		return nil
 	}
-	_, err := e.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
-		p := e.prepareMessage()
-		p.Identity, p.ByRows = e.identity, needOn(e.need, g.session).ByRows()
-		c.Operation = &workerv1.Command_Prepare{Prepare: p}
-	})
+	p := e.prepareMessage()
+	p.Identity, p.ByRows = e.identity, needOn(e.need, g.session).ByRows()
+	_, err := e.runCommand(ctx, g, nil, &workerv1.Command{Operation: &workerv1.Command_Prepare{Prepare: p}}, 0)
 	g.member.prepared = err == nil
 	return err
 }
@@ -260,9 +257,8 @@ func (e *execution) findUnstoredLocked(groups []*group) {
 // buildTiles makes a worker build tiles. Tiles that are already built are converted between stored and computed and
 // keep their sums.
 func (e *execution) buildTiles(ctx context.Context, g *group, tiles []int, stored bool) error {
-	_, err := e.runCommand(ctx, g, tiles, 0, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: !stored}}
-	})
+	c := &workerv1.Command{Operation: &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: !stored}}}
+	_, err := e.runCommand(ctx, g, tiles, c, 0)
 	if err != nil {
 		return err
 	}
@@ -298,16 +294,18 @@ func (e *execution) idleWorkerJoined() bool {
 	return false
 }
 
-// runCommand sends a command to a worker and waits for its answer, whose values may take up to maxBytes.
-func (e *execution) runCommand(ctx context.Context, g *group, tiles []int, maxBytes int,
-	set func(*workerv1.Command)) (*reply, error) {
-	c := &workerv1.Command{JobId: e.key}
+// runCommand sends a command about tiles to a worker and waits for its answer, whose values may take up to maxBytes.
+// The command has an operation; runCommand sets the rest of it.
+func (e *execution) runCommand(ctx context.Context, g *group, tiles []int, c *workerv1.Command,
+	maxBytes int) (*reply, error) {
+	c.JobId = e.key
 	listed := e.listTiles(c, g, tiles)
-	set(c)
 	parent, end := e.fleet.cfg.Observe.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
 	c.TraceParent = parent
 	timed := e.pace.Start(paceOf(g, c, len(tiles), e.rowsOf(tiles)), time.Now())
-	r, err := e.fleet.await(ctx, e.released, e.stallTimeout, g.session, c, maxBytes)
+	r, err := e.fleet.await(ctx, awaited{
+		to: g.session, command: c, maxBytes: maxBytes, stallTimeout: e.stallTimeout, released: e.released,
+	})
 	e.pace.Finish(timed, err == nil, time.Now())
 	end(failureLabel(err))
 	if err == nil && listed != nil {

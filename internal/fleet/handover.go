@@ -163,14 +163,11 @@ func (e *execution) applyChange(ctx context.Context, g *group, change *labelChan
 	if err := e.family.ensureOperands(ctx, g); err != nil {
 		return err
 	}
-	_, err := e.runCommand(ctx, g, g.tiles, 0, func(c *workerv1.Command) {
-		if change.labels != nil {
-			c.Operation = &workerv1.Command_Load{
-				Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
-			return
-		}
-		c.Operation = updateMessage(change.step-1, change.moves)
-	})
+	c := loadCommand(change.step, change.labels)
+	if change.labels == nil {
+		c = updateCommand(change.step-1, change.moves)
+	}
+	_, err := e.runCommand(ctx, g, g.tiles, c, 0)
 	return err
 }
 

@@ -90,7 +90,7 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, merge mer
 				sent = append(sent, own)
 				mu.Unlock()
 			}
-			c.Operation = updateMessage(step, own)
+			c.Operation = updateCommand(step, own).Operation
 		},
 	}
 	err := e.current.advance(func() error { return e.perform(ctx, op) })
@@ -225,7 +225,14 @@ func unpackMoves(answer *reply) (err error) {
 	return err
 }
 
-// updateMessage returns the command to apply moves to the labels of a step.
-func updateMessage(step uint64, moves *payload) *workerv1.Command_Update {
-	return &workerv1.Command_Update{Update: &workerv1.Update{Step: step, PackedMoves: moves.message()}}
+// loadCommand returns the command to compute the sums of the labels of a step.
+func loadCommand(step uint64, labels *payload) *workerv1.Command {
+	return &workerv1.Command{Operation: &workerv1.Command_Load{
+		Load: &workerv1.Load{Step: step, Labels: labels.message()}}}
+}
+
+// updateCommand returns the command to apply moves to the labels of a step.
+func updateCommand(step uint64, moves *payload) *workerv1.Command {
+	return &workerv1.Command{Operation: &workerv1.Command_Update{
+		Update: &workerv1.Update{Step: step, PackedMoves: moves.message()}}}
 }

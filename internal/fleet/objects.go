@@ -302,9 +302,11 @@ func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 
 // call sends one command.
 func (r *objectsRead) call(ctx context.Context, s *session,
-	request *workerv1.ReadObject) (*workerv1.ObjectRows, error) {
-	c := &workerv1.Command{JobId: r.key, Operation: &workerv1.Command_ReadObject{ReadObject: request}}
-	answer, err := r.fleet.await(ctx, ctx, r.fleet.cfg.StalledAfter, s, c, maxObjectBytes)
+	read *workerv1.ReadObject) (*workerv1.ObjectRows, error) {
+	answer, err := r.fleet.await(ctx, awaited{
+		to: s, maxBytes: maxObjectBytes, stallTimeout: r.fleet.cfg.StalledAfter, released: ctx,
+		command: &workerv1.Command{JobId: r.key, Operation: &workerv1.Command_ReadObject{ReadObject: read}},
+	})
 	if err != nil {
 		return nil, err
 	}

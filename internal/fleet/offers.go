@@ -123,9 +123,8 @@ func (e *execution) adoptOffers(ctx context.Context) {
 	for _, a := range e.takeOffers() {
 		all.Go(func() {
 			e.finishAdoption(a.group, fault.Guard(e.fleet.log.Error, func() error {
-				_, err := e.runCommand(ctx, a.group, a.group.tiles, 0, func(c *workerv1.Command) {
-					c.Operation = &workerv1.Command_Adopt{Adopt: &workerv1.Adopt{Offer: a.offer}}
-				})
+				c := &workerv1.Command{Operation: &workerv1.Command_Adopt{Adopt: &workerv1.Adopt{Offer: a.offer}}}
+				_, err := e.runCommand(ctx, a.group, a.group.tiles, c, 0)
 				return err
 			}))
 		})

@@ -58,7 +58,8 @@ func TestACanceledCallSaysWhy(t *testing.T) {
 	why := errors.New("the client has gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if _, err := f.await(ctx, ctx, time.Minute, &session{}, nil, 0); !errors.Is(err, why) {
+	_, err := f.await(ctx, awaited{to: &session{}, stallTimeout: time.Minute, released: ctx})
+	if !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
 }
