@@ -53,6 +53,8 @@ type perSession struct {
 	models numberedValues    // of the last queries
 }
 
+func newPerSession(b binding) perSession { return perSession{binding: b, epochs: map[uint32]uint64{}} }
+
 // binding ties a job to a session.
 type binding struct {
 	session *session
@@ -66,7 +68,7 @@ func newJob(w *worker) *job {
 	w.jobs.Add(1)
 	return &job{
 		worker: w, offerID: strconv.FormatUint(w.offers.Add(1), 10), commands: newCommands(),
-		tiles: map[int]bool{},
+		tiles: map[int]bool{}, perSession: newPerSession(binding{}),
 	}
 }
 
@@ -95,7 +97,7 @@ func (j *job) bind(s *session, id string) {
 
 // run runs the queued commands until the job is over or its session is.
 func (j *job) run(b binding) {
-	j.perSession = perSession{binding: b, epochs: map[uint32]uint64{}}
+	j.perSession = newPerSession(b)
 	j.leave() // the share is that of the session before, and may look alive while it still stores a piece
 	defer func() {
 		if !b.kept.Load() {
