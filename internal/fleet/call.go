@@ -206,9 +206,23 @@ func jobPayload[T any](e *execution, pack func([]T) []byte, values []T) *payload
 	if values == nil {
 		return nil
 	}
-	p := e.newPayload(func() []byte { return pack(values) })
+	return e.keepPayload(func() []byte { return pack(values) })
+}
+
+// keepPayload returns a payload that is freed with the job, or before by freePayloads. The execution must not have
+// started, or the caller must be its running operation.
+func (e *execution) keepPayload(pack func() []byte) *payload {
+	p := e.newPayload(pack)
 	e.payloads = append(e.payloads, p)
 	return p
+}
+
+// freePayloads frees payloads of keepPayload. Only the running operation calls it.
+func (e *execution) freePayloads(payloads ...*payload) {
+	for _, p := range payloads {
+		p.free()
+	}
+	e.payloads = slices.DeleteFunc(e.payloads, func(p *payload) bool { return slices.Contains(payloads, p) })
 }
 
 // payload is an array in a command. It is packed once for all workers, when the first command needs it. A large

@@ -105,7 +105,6 @@ type execution struct {
 	units        struct{ center, scale *payload } // applied to the columns of the data set; nil leaves them as they are
 	stallTimeout time.Duration                    // how long a command may make no progress
 	family       family
-	payloads     []*payload      // freed with the job
 	identity     []byte          // distinguishes the job's tiles from those of other jobs; see offers.go
 	released     context.Context // canceled by Release
 	cancel       context.CancelFunc
@@ -118,6 +117,7 @@ type execution struct {
 
 	operating chan struct{} // semaphore held by the running operation
 	current   labelState    // the labels; the running operation owns them
+	payloads  []*payload    // freed with the job; the running operation owns them
 
 	// Fleet.mu guards these.
 	placed    placement // who has which tile

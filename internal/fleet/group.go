@@ -216,7 +216,7 @@ func (e *execution) build(ctx context.Context, g *group) error {
 const buildAtOnce = 64 << 20
 
 // tilesAtOnce returns how many tiles a worker is asked to build with one command: a few per thread, so that batches
-// are small enough to show progress and to let joining workers take a share, and large enough to keep all threads
+// are small enough to show progress and to let joining workers take some, and large enough to keep all threads
 // busy. If their rows must be fetched, batches are also large enough to keep its link busy.
 func (e *execution) tilesAtOnce(s *session) int {
 	tiles := 2 * s.threads
