@@ -248,7 +248,7 @@ func TestAWorkerThatHangsIsGivenNoOtherObject(t *testing.T) {
 // An object at which each worker ends, for example because it takes more memory than they have, fails the import: it
 // would end the workers for as long as they are restarted.
 func TestAnObjectThatEndsItsReaders(t *testing.T) {
-	c := newCluster(t, losing)
+	c := newCluster(t)
 	unit, _ := newObjectServer(t, map[string]string{"huge": numbered(10)}).unit("huge")
 	done := make(chan error, 1)
 	go func() { done <- c.fleet.ReadObjects(c.ctx, []*fleet.ObjectUnit{unit}, nil) }()
