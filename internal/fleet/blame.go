@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/placing"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -31,15 +32,21 @@ const (
 	maxCrashes = 5
 )
 
-// blame is what a job holds against workers. Fleet.mu guards it; its methods expect the caller to hold Fleet.mu. A
-// session is removed some time after it has ended (forgetEnded). Crashes are counted by the name of the worker,
-// because a process that was restarted is another session.
+// blame is what a job holds against workers. Fleet.mu guards it. A session is removed some time after it has ended
+// (forgetEndedLocked). Crashes are counted by the name of the worker, because a process that was restarted is another
+// session.
 type blame struct {
-	excluded map[*session]*fault.Error // get no tiles, because they cannot do it, and why
-	failing  map[*session]bool         // had an internal error
-	full     map[*session]bool         // reported that they have no memory left
+	evidence map[*session]*evidence
 	crashes  map[string]crashes
 	wrong    map[*session]*fault.Error // Shared.wrong
+}
+
+// evidence is what a job has seen of one worker.
+type evidence struct {
+	excluded    *fault.Error // why it gets no tiles: it cannot do the job; nil if it gets some
+	failed      bool         // it had an internal error
+	full        bool         // it reported that it has no memory left
+	failedAside bool         // it failed to build tiles in the background; they move to it at once
 }
 
 // crashes counts how often the process of a worker ended while it had tiles of a job.
@@ -49,58 +56,66 @@ type crashes struct {
 }
 
 func newBlame(wrong map[*session]*fault.Error) blame {
-	return blame{
-		excluded: map[*session]*fault.Error{}, failing: map[*session]bool{}, full: map[*session]bool{},
-		crashes: map[string]crashes{}, wrong: wrong,
-	}
+	return blame{evidence: map[*session]*evidence{}, crashes: map[string]crashes{}, wrong: wrong}
 }
 
-// whyExcluded returns why a worker may have no tiles of the job, or nil if it may have some.
-func (b *blame) whyExcluded(s *session) *fault.Error {
-	if why := b.excluded[s]; why != nil {
+// ofLocked returns what the job has seen of a worker, to be read or changed.
+func (b *blame) ofLocked(s *session) *evidence {
+	if b.evidence[s] == nil {
+		b.evidence[s] = &evidence{}
+	}
+	return b.evidence[s]
+}
+
+// whyExcludedLocked returns why a worker may have no tiles of the job, or nil if it may have some.
+func (b *blame) whyExcludedLocked(s *session) *fault.Error {
+	if why := b.ofLocked(s).excluded; why != nil {
 		return why
 	}
-	if why := b.crashed(s); why != nil {
+	if why := b.crashedLocked(s); why != nil {
 		return why
 	}
 	return b.wrong[s]
 }
 
-// doubt says how reluctantly a worker is used.
-type doubt int
-
-const (
-	noDoubt doubt = iota
-	isSlow        // others are preferred
-	// hangs, has failed or crashed: a draining worker keeps its tiles rather than give them to this one
-	unreliable
-)
-
-// doubts returns how reluctantly a worker is used; a doubted one is used only if there is no better one.
-func (b *blame) doubts(s *session) doubt {
+// doubtsLocked returns how reluctantly a worker is used; a doubted one is used only if there is no better one.
+func (b *blame) doubtsLocked(s *session) placing.Doubt {
 	switch {
-	case b.failing[s], s.stalled != 0, b.crashes[s.name].all >= doubtfulCrashes:
-		return unreliable
+	case b.ofLocked(s).failed, s.hangsLocked(), b.crashes[s.name].all >= doubtfulCrashes:
+		return placing.Unreliable
 	case s.slow:
-		return isSlow
+		return placing.Slow
 	}
-	return noDoubt
+	return placing.NoDoubt
 }
 
-// accepts reports whether a worker may take tiles of the job, and nothing speaks against it.
-func (b *blame) accepts(s *session) bool {
-	return s.takesTilesLocked() && b.whyExcluded(s) == nil && b.doubts(s) == noDoubt && !b.full[s]
+// acceptsLocked reports whether a worker may take tiles of the job, and nothing speaks against it.
+func (b *blame) acceptsLocked(s *session) bool {
+	return s.takesTilesLocked() && b.whyExcludedLocked(s) == nil && b.doubtsLocked(s) == placing.NoDoubt &&
+		!b.ofLocked(s).full
 }
 
-// forgetEnded removes sessions that have ended.
-func (b *blame) forgetEnded() {
-	maps.DeleteFunc(b.excluded, func(s *session, _ *fault.Error) bool { return s.ended })
-	maps.DeleteFunc(b.failing, func(s *session, _ bool) bool { return s.ended })
-	maps.DeleteFunc(b.full, func(s *session, _ bool) bool { return s.ended })
+// forgetEndedLocked removes sessions that have ended.
+func (b *blame) forgetEndedLocked() {
+	maps.DeleteFunc(b.evidence, func(s *session, _ *evidence) bool { return s.ended })
 }
 
-// forgiveCrashes resets the counts of crashes without progress, after an operation has succeeded.
-func (b *blame) forgiveCrashes() {
+// forgiveExcludedLocked gives the workers that were excluded another chance.
+func (b *blame) forgiveExcludedLocked() {
+	for _, seen := range b.evidence {
+		seen.excluded = nil
+	}
+}
+
+// forgiveFullLocked gives the workers that had no memory left another chance.
+func (b *blame) forgiveFullLocked() {
+	for _, seen := range b.evidence {
+		seen.full = false
+	}
+}
+
+// forgiveCrashesLocked resets the counts of crashes without progress, after an operation has succeeded.
+func (b *blame) forgiveCrashesLocked() {
 	for name, c := range b.crashes {
 		b.crashes[name] = crashes{all: c.all}
 	}
@@ -111,8 +126,8 @@ const (
 	memoryAdvice = "it was killed for its memory, start it with a smaller --memory, or give it more"
 )
 
-// crashed returns the error about a worker that crashed too often to get tiles of the job, or nil.
-func (b *blame) crashed(s *session) *fault.Error {
+// crashedLocked returns the error about a worker that crashed too often to get tiles of the job, or nil.
+func (b *blame) crashedLocked(s *session) *fault.Error {
 	c := b.crashes[s.name]
 	if c.consecutive < maxCrashes {
 		return nil
@@ -122,9 +137,10 @@ func (b *blame) crashed(s *session) *fault.Error {
 		"worker", s.name)
 }
 
-// noneAttached returns what a job without any worker waits for. If its last worker crashed repeatedly, noneAttached
-// returns an error, which limits how long the job waits: whatever restarted that worker may have stopped doing so.
-func (b *blame) noneAttached() (waiting string, err error) {
+// noneAttachedLocked returns what a job without any worker waits for. If its last worker crashed repeatedly,
+// noneAttached returns an error, which limits how long the job waits: whatever restarted that worker may have stopped
+// doing so.
+func (b *blame) noneAttachedLocked() (waiting string, err error) {
 	last, worst := "", 0
 	for name, c := range b.crashes {
 		if c.consecutive > worst || c.consecutive == worst && name < last {
@@ -142,13 +158,13 @@ func (b *blame) noneAttached() (waiting string, err error) {
 		"worker", last)
 }
 
-// nobodyLeft returns why the job excludes one of the workers, or nil if it excludes none, and whether it excludes all.
-// That is the error of a job that cannot be placed without them. If one of them called the input invalid, that is the
-// error.
-func (b *blame) nobodyLeft(sessions []*session) (why *fault.Error, all bool) {
+// nobodyLeftLocked returns why the job excludes one of the workers, or nil if it excludes none, and whether it excludes
+// all. That is the error of a job that cannot be placed without them. If one of them called the input invalid, that is
+// the error.
+func (b *blame) nobodyLeftLocked(sessions []*session) (why *fault.Error, all bool) {
 	all = len(sessions) > 0
 	for _, s := range sessions {
-		excluded := b.whyExcluded(s)
+		excluded := b.whyExcludedLocked(s)
 		all = all && excluded != nil
 		if excluded != nil && (why == nil || why.Kind != fault.InvalidArgument) {
 			why = excluded
@@ -157,12 +173,13 @@ func (b *blame) nobodyLeft(sessions []*session) (why *fault.Error, all bool) {
 	return why, all
 }
 
-// confirmInvalid returns the error of another worker that was excluded because it called the input invalid for the
-// same reason, and is not to blame after all; nil if there is none.
-func (b *blame) confirmInvalid(s *session, reason string) error {
-	for first, why := range b.excluded {
-		if first != s && why.Kind == fault.InvalidArgument && why.Reason == reason {
-			delete(b.excluded, first)
+// confirmInvalidLocked returns the error of another worker that was excluded because it called the input invalid for
+// the same reason, and is not to blame after all; nil if there is none.
+func (b *blame) confirmInvalidLocked(s *session, reason string) error {
+	for first, seen := range b.evidence {
+		why := seen.excluded
+		if first != s && why != nil && why.Kind == fault.InvalidArgument && why.Reason == reason {
+			seen.excluded = nil
 			return why
 		}
 	}
@@ -174,14 +191,14 @@ func (b *blame) confirmInvalid(s *session, reason string) error {
 func (e *execution) excludeLocked(s *session, why *fault.Error) {
 	e.fleet.log.Warn("worker excluded from the job", "job", e.jobID, "worker", s.name, "why", why.Message)
 	e.fleet.cfg.Observe.Excluded(why.Reason)
-	e.blame.excluded[s] = why
-	for _, t := range e.placed.tilesOf(s) {
-		e.placed.remove(t)
+	e.blame.ofLocked(s).excluded = why
+	for _, t := range e.placed.tilesOfLocked(s) {
+		e.placed.removeLocked(t)
 	}
 	if e.placed.members[s] != nil {
-		e.placed.leave(s)
+		e.placed.leaveLocked(s)
 	}
-	e.fleet.changed.Notify()
+	e.fleet.notifyLocked()
 }
 
 // excludeWrongLocked excludes a worker from all executors of the job, because it gave an answer that cannot be right.
@@ -196,22 +213,22 @@ func (e *execution) excludeWrongLocked(s *session, why *fault.Error) {
 func (e *execution) forgive() {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	clear(e.blame.excluded)
-	e.placed.recheck()
+	e.blame.forgiveExcludedLocked()
+	e.placed.recheckLocked()
 }
 
 // countCrashLocked records that the process of a worker has ended. An operation may still use the worker's tiles:
 // removeLostLocked takes them away before the next placement.
 func (e *execution) countCrashLocked(s *session) {
-	if e.placed.members[s] != nil && !s.draining && !e.fleet.state.hasTwin(s) {
+	if e.placed.members[s] != nil && !s.draining && !e.fleet.state.hasTwinLocked(s) {
 		c := e.blame.crashes[s.name]
 		e.blame.crashes[s.name] = crashes{all: c.all + 1, consecutive: c.consecutive + 1}
 	}
 }
 
-// hasTwin reports whether another worker with the same name was attached while this one was. Crashes are counted
+// hasTwinLocked reports whether another worker with the same name was attached while this one was. Crashes are counted
 // by name, and would then be those of two processes.
-func (st *state) hasTwin(s *session) bool {
+func (st *state) hasTwinLocked(s *session) bool {
 	for _, other := range st.sessions {
 		if other != s && other.name == s.name && other.stream != nil && other.attachedAt.Before(s.lastSeen) {
 			return true

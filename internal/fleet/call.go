@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,17 +46,26 @@ func (s *session) commandLocked(c *workerv1.Command, maxBytes int) *call {
 	return pending
 }
 
-// await runs a command on a worker and waits for its answer, across broken streams, for as long as the worker makes
-// progress within stallTimeout. It sends nothing once the context released has ended: what the worker then keeps would
-// never be freed. The values of the answer may take up to maxBytes. An answer that the command failed is a *failure.
-func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command,
-	maxBytes int) (*reply, error) {
-	pending, err := f.send(ctx, released, s, c, maxBytes)
+// awaited is a command to a worker whose answer somebody waits for.
+type awaited struct {
+	to           *session
+	command      *workerv1.Command
+	maxBytes     int           // upper limit on the values of the answer
+	stallTimeout time.Duration // how long the worker may make no progress
+	// Nothing is sent once released has ended, because nobody would free what the worker then keeps.
+	released context.Context
+}
+
+// await sends a command and waits for its answer, across broken streams, for as long as the worker makes progress. An
+// answer that the command failed is a *failure.
+func (f *Fleet) await(ctx context.Context, a awaited) (*reply, error) {
+	pending, err := f.send(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	due := time.Now().Add(stallTimeout)
-	timer := time.NewTimer(stallTimeout)
+	s := a.to
+	due := time.Now().Add(a.stallTimeout)
+	timer := time.NewTimer(a.stallTimeout)
 	defer timer.Stop()
 	for {
 		select {
@@ -67,7 +77,7 @@ func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration,
 		case <-s.done:
 			return nil, errLost
 		case <-timer.C:
-			left := f.timeLeft(s, pending, due, stallTimeout)
+			left := f.timeLeft(s, pending, due, a.stallTimeout)
 			if left <= 0 {
 				return nil, errStalled
 			}
@@ -75,7 +85,7 @@ func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration,
 			timer.Reset(left)
 		case <-ctx.Done():
 			f.mu.Lock()
-			delete(s.pending, c.CommandId)
+			delete(s.pending, a.command.GetCommandId())
 			f.mu.Unlock()
 			return nil, context.Cause(ctx)
 		}
@@ -83,18 +93,18 @@ func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration,
 }
 
 // send sends the command of await.
-func (f *Fleet) send(ctx, released context.Context, s *session, c *workerv1.Command, maxBytes int) (*call, error) {
+func (f *Fleet) send(ctx context.Context, a awaited) (*call, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case released.Err() != nil:
+	case a.released.Err() != nil:
 		return nil, ErrReleased
-	case s.ended:
+	case a.to.ended:
 		return nil, errLost
 	}
-	pending := s.commandLocked(c, maxBytes)
+	pending := a.to.commandLocked(a.command, a.maxBytes)
 	pending.waited = true
 	return pending, nil
 }
@@ -157,26 +167,32 @@ func (f *Fleet) timeLeft(s *session, c *call, due time.Time, stallTimeout time.D
 	left := stallTimeout - now.Sub(c.movedAt)
 	if left <= 0 {
 		delete(s.pending, id)
-		s.stalled = id
+		s.stalled = append(s.stalled, id)
 	}
 	return left
 }
 
 // noteProgressLocked records what a heartbeat says about running commands.
 func (f *Fleet) noteProgressLocked(s *session, running []*workerv1.Progress) {
-	hangs := false
 	for _, p := range running {
-		hangs = hangs || p.GetCommandId() == s.stalled
 		if c := s.pending[p.GetCommandId()]; c != nil && c.pieces != p.GetPieces() {
 			c.pieces = p.GetPieces()
 			c.movedAt = time.Now()
 		}
 	}
-	if s.stalled != 0 && !hangs {
-		s.stalled = 0
-		f.changed.Notify()
+	if !s.hangsLocked() {
+		return
+	}
+	s.stalled = slices.DeleteFunc(s.stalled, func(id uint64) bool {
+		return !slices.ContainsFunc(running, func(p *workerv1.Progress) bool { return p.GetCommandId() == id })
+	})
+	if !s.hangsLocked() {
+		f.notifyLocked()
 	}
 }
+
+// hangsLocked reports whether a worker seems to hang on a command, of any job.
+func (s *session) hangsLocked() bool { return len(s.stalled) > 0 }
 
 // postLocked sends a command without waiting for its answer.
 func (s *session) postLocked(c *workerv1.Command) {
@@ -190,9 +206,23 @@ func jobPayload[T any](e *execution, pack func([]T) []byte, values []T) *payload
 	if values == nil {
 		return nil
 	}
-	p := e.newPayload(func() []byte { return pack(values) })
+	return e.keepPayload(func() []byte { return pack(values) })
+}
+
+// keepPayload returns a payload that is freed with the job, or before by freePayloads. The execution must not have
+// started, or the caller must be its running operation.
+func (e *execution) keepPayload(pack func() []byte) *payload {
+	p := e.newPayload(pack)
 	e.payloads = append(e.payloads, p)
 	return p
+}
+
+// freePayloads frees payloads of keepPayload. Only the running operation calls it.
+func (e *execution) freePayloads(payloads ...*payload) {
+	for _, p := range payloads {
+		p.free()
+	}
+	e.payloads = slices.DeleteFunc(e.payloads, func(p *payload) bool { return slices.Contains(payloads, p) })
 }
 
 // payload is an array in a command. It is packed once for all workers, when the first command needs it. A large
@@ -225,7 +255,7 @@ func (p *payload) message() *workerv1.Payload {
 		f := p.of.fleet
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		p.reference = fmt.Sprintf("payload-%d", f.state.newKey())
+		p.reference = fmt.Sprintf("payload-%d", f.state.newKeyLocked())
 		if !p.freed { // otherwise nobody waits for the command that needs it
 			p.data = data
 			f.state.payloads[p.reference] = p

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	heartbeat       = 50 * time.Millisecond
-	lostAfter       = 400 * time.Millisecond
+	lostAfter       = slowdown * 400 * time.Millisecond
 	reconnectWithin = 100 * time.Millisecond
 	never           = time.Hour // longer than a test takes
 	// patience is how long a worker may be silent in most tests. A worker that is killed on a busy machine, when its

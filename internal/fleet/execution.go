@@ -51,7 +51,7 @@ func (e *execution) reportPlaced() {
 	now := Status{Tiles: len(e.placed.tiles)}
 	e.fleet.mu.Lock()
 	for t := range e.placed.tiles {
-		if e.placed.tiles[t].state != notBuilt {
+		if e.placed.tiles[t].held.form != notBuilt {
 			now.TilesBuilt++
 		}
 	}
@@ -105,7 +105,6 @@ type execution struct {
 	units        struct{ center, scale *payload } // applied to the columns of the data set; nil leaves them as they are
 	stallTimeout time.Duration                    // how long a command may make no progress
 	family       family
-	payloads     []*payload      // freed with the job
 	identity     []byte          // distinguishes the job's tiles from those of other jobs; see offers.go
 	released     context.Context // canceled by Release
 	cancel       context.CancelFunc
@@ -118,6 +117,7 @@ type execution struct {
 
 	operating chan struct{} // semaphore held by the running operation
 	current   labelState    // the labels; the running operation owns them
+	payloads  []*payload    // freed with the job; the running operation owns them
 
 	// Fleet.mu guards these.
 	placed    placement // who has which tile
@@ -179,7 +179,7 @@ func (f *Fleet) newExecution(task Task, family family) *execution {
 func (e *execution) start(ctx context.Context) error {
 	f := e.fleet
 	f.mu.Lock()
-	e.key = fmt.Sprintf("%s#%d", e.jobID, f.state.newKey())
+	e.key = fmt.Sprintf("%s#%d", e.jobID, f.state.newKeyLocked())
 	e.placed.key = e.key
 	f.state.executions[e] = struct{}{}
 	delete(f.state.damaged, e.datasetID) // it may have been repaired since; the next fetch finds out
@@ -202,9 +202,9 @@ func (e *execution) Release() {
 	}
 	delete(f.state.executions, e)
 	e.cancel()
-	e.handovers.cancelAll()
-	e.placed.removeAll()
-	f.changed.Notify()
+	e.handovers.cancelAllLocked()
+	e.placed.removeAllLocked()
+	f.notifyLocked()
 	f.mu.Unlock()
 
 	e.handovers.active.Wait()

@@ -56,12 +56,7 @@ func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 func (e *Executor) Usage() *Usage { return e.job.Usage() }
 
 // Release frees what the job holds on workers. A running operation fails with ErrReleased.
-func (e *Executor) Release() {
-	e.job.Release()
-	e.job.operating <- struct{}{}
-	defer func() { <-e.job.operating }()
-	e.operands.free()
-}
+func (e *Executor) Release() { e.job.Release() }
 
 func (e *Executor) describe(p *workerv1.Prepare) {
 	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.message(), e.scale.message())}
@@ -79,13 +74,12 @@ func (e *Executor) ensureOperands(ctx context.Context, g *group) error {
 	if a == nil || g.member.operandsID == a.id {
 		return nil
 	}
-	_, err := e.job.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
-			K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
-			Weights:      a.weights.message(),
-			SparseStarts: a.starts.message(), SparseColumns: a.columns.message(), SparseValues: a.values.message(),
-		}}
-	})
+	c := &workerv1.Command{Operation: &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
+		K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
+		Weights:      a.weights.message(),
+		SparseStarts: a.starts.message(), SparseColumns: a.columns.message(), SparseValues: a.values.message(),
+	}}}
+	_, err := e.job.runCommand(ctx, g, nil, c, 0)
 	if err == nil {
 		g.member.operandsID = a.id
 	}
@@ -126,16 +120,16 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	}
 	e.job.operating <- struct{}{}
 	id := uint64(1)
-	if e.operands != nil {
-		id = e.operands.id + 1
-		e.operands.free()
+	if before := e.operands; before != nil {
+		id = before.id + 1
+		e.job.freePayloads(before.weights, before.starts, before.columns, before.values)
 	}
 	packed := &packedOperands{
 		id: id, k: a.K, lanes: max(1, a.Lanes),
-		weights: e.job.newPayload(func() []byte { return wire.PackFloat64s(a.Weights) }),
-		starts:  e.job.newPayload(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
-		columns: e.job.newPayload(func() []byte { return wire.PackInt32s(sparse.Column) }),
-		values:  e.job.newPayload(func() []byte { return wire.PackFloat64s(sparse.Value) }),
+		weights: e.job.keepPayload(func() []byte { return wire.PackFloat64s(a.Weights) }),
+		starts:  e.job.keepPayload(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
+		columns: e.job.keepPayload(func() []byte { return wire.PackInt32s(sparse.Column) }),
+		values:  e.job.keepPayload(func() []byte { return wire.PackFloat64s(sparse.Value) }),
 	}
 	e.job.fleet.mu.Lock()
 	e.operands = packed
@@ -143,7 +137,7 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	e.job.current.k, e.job.current.lanes, e.job.current.labels = a.K, packed.lanes, nil
 	e.job.invalidateHandovers()
 	for t := range e.job.placed.tiles {
-		e.job.placed.tiles[t].step = 0
+		e.job.placed.tiles[t].held.step = 0
 	}
 	<-e.job.operating
 	return e.job.perform(ctx, &operation{name: "set operands"})
@@ -258,15 +252,6 @@ func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([
 
 // statsLane returns the lane that statistics belong to.
 func statsLane(s kernel.ClusterStats) int { return s.Lane }
-
-func (p *packedOperands) free() {
-	if p != nil {
-		p.weights.free()
-		p.starts.free()
-		p.columns.free()
-		p.values.free()
-	}
-}
 
 // Measure implements kernelkmeans.Executor.
 func (e *Executor) Measure(ctx context.Context, what kernelkmeans.Measurement,

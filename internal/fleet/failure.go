@@ -76,17 +76,17 @@ func (e *execution) handleFailure(g *group, op *operation, state *round.Operatio
 		e.removeUnbuiltLocked(g.tiles)
 	case round.PrepareAgain:
 		g.member.forget()
-		for _, t := range e.placed.tilesOf(g.session) {
-			e.placed.tiles[t].forget()
+		for _, t := range e.placed.tilesOfLocked(g.session) {
+			e.placed.tiles[t].held = held{}
 		}
 	case round.Relieve:
 		e.relieveLocked(g.session)
 	case round.Distrust:
-		e.blame.failing[g.session] = true
-		e.placed.removeFrom(g.session, g.tiles)
+		e.blame.ofLocked(g.session).failed = true
+		e.placed.removeFromLocked(g.session, g.tiles)
 	case round.Confirm:
 		why := e.whyExcluded(g, op, problem)
-		if err := e.blame.confirmInvalid(g.session, why.Reason); err != nil {
+		if err := e.blame.confirmInvalidLocked(g.session, why.Reason); err != nil {
 			return err
 		}
 		e.excludeLocked(g.session, why)
@@ -146,8 +146,8 @@ func (e *execution) whyExcluded(g *group, op *operation, problem round.Problem) 
 // removeUnbuiltLocked takes those of the tiles that are not built off their workers, which costs nothing.
 func (e *execution) removeUnbuiltLocked(tiles []int) {
 	for _, t := range tiles {
-		if e.placed.tiles[t].state == notBuilt {
-			e.placed.remove(t)
+		if e.placed.tiles[t].held.form == notBuilt {
+			e.placed.removeLocked(t)
 		}
 	}
 }
@@ -155,13 +155,13 @@ func (e *execution) removeUnbuiltLocked(tiles []int) {
 // relieveLocked makes a worker without memory hold less: tiles that it could not build move elsewhere, and those that
 // it could not store are computed.
 func (e *execution) relieveLocked(s *session) {
-	e.blame.full[s] = true
-	e.placed.recheck()
-	tiles := e.placed.tilesOf(s)
+	e.blame.ofLocked(s).full = true
+	e.placed.recheckLocked()
+	tiles := e.placed.tilesOfLocked(s)
 	e.removeUnbuiltLocked(tiles)
 	for _, t := range tiles {
 		if at := &e.placed.tiles[t]; at.worker == s && !at.ready() && at.wantStored {
-			e.placed.setStored(t, false) // on the worker it already is not stored
+			e.placed.setStoredLocked(t, false) // on the worker it already is not stored
 		}
 	}
 }

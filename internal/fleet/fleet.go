@@ -14,8 +14,8 @@
 //
 // Three packages decide, and do nothing else. They know no sessions, locks or clocks, and are tested alone. Package
 // round says which workers help a late one, whose answers count, and what follows from a failure; round.go and
-// failure.go carry it out. Package partition says which worker should have which tile, and package placing by which
-// steps the tiles get there; place.go carries these out. Package delivery/tree says where workers read data sets.
+// failure.go carry it out. Package placing says which workers count and by which steps tiles get to them, by the rules
+// of package partition; place.go carries the steps out. Package delivery/tree says where workers read data sets.
 //
 // # A worker dies in the middle of an operation
 //
@@ -31,15 +31,15 @@
 //
 // Each struct says in its comment who owns it. There are three owners. A goroutine owns what only it touches, without
 // a lock: a conductor and its round, a group while it runs, an import. The running operation of a job, of which there
-// is one at a time, owns the labels, and what members and tiles are known to have (membership, tile). Fleet.mu guards
+// is one at a time, owns the labels, and what members and tiles are known to have (membership, held). Fleet.mu guards
 // the rest: Fleet.state, sessions and their pending calls, and the three parts of an execution that sessions change:
 // its placement (who has which tile), its handovers (who builds which tile in the background) and its blame (who gets
 // no tiles). Each states its invariants.
 //
-// A function whose name ends with Locked expects its caller to hold Fleet.mu, or the mutex of its own type, as does
-// every method of state, handovers, handover and blame, and nearly every one of placement. Fleet.mu is never held while
-// sending, receiving or waiting: messages are queued (package outbox), and each stream of a session has one goroutine
-// that reads and one that writes. No struct embeds another whose methods would become its own.
+// A function expects its caller to hold Fleet.mu if and only if its name ends with Locked; test/architecture checks the
+// callers. Fleet.mu is never held while sending, receiving or waiting: messages are queued (package outbox), and each
+// stream of a session has one goroutine that reads and one that writes. No struct embeds another whose methods would
+// become its own.
 //
 // Comparing the times of workers (pace), checking their answers (check) and telling them where to read data sets
 // (delivery) are packages of their own, which know nothing of sessions.
@@ -117,33 +117,35 @@ type Fleet struct {
 	cfg        Config
 	log        hclog.Logger
 	deliveries *delivery.Deliveries // calls back with no lock held
-	changed    signal.Broadcast     // every change that a job may wait for; safe for concurrent use
+	changed    signal.Broadcast     // every change that a job may wait for (notifyLocked); safe for concurrent use
 
 	mu    sync.Mutex // guards state, and everything that says so in sessions, calls and executions
 	state state
 }
 
-// state is what a fleet knows about its workers and jobs. Fleet.mu guards it; its methods expect the caller to hold
-// Fleet.mu.
+// state is what a fleet knows about its workers and jobs. Fleet.mu guards it.
 type state struct {
 	sessions   map[string]*session     // those that have not ended, by id
 	executions map[*execution]struct{} // those that have started and are not released
 	damaged    map[string]error        // by data set id: the damage found when a worker last fetched it
 	payloads   map[string]*payload     // large ones, by reference
 	keys       uint64                  // number of keys and references given so far
+	changes    uint64                  // number of changes that a job may wait for, and one
 	term       int64                   // the coordinator's term as the leader; 0 before Begin
 	returned   time.Time               // when the first worker attached in this term
 	closed     bool
 }
 
-// newKey returns a number that makes the key of an execution or an import, or the reference of a payload, unique.
-func (st *state) newKey() uint64 {
+// newKeyLocked returns a number that makes the key of an execution or an import, or the reference of a payload, unique.
+func (st *state) newKeyLocked() uint64 {
 	st.keys++
 	return st.keys
 }
 
-// workers returns the sessions of all workers, sorted by name and id.
-func (st *state) workers() []*session { return slices.SortedFunc(maps.Values(st.sessions), byName) }
+// workersLocked returns the sessions of all workers, sorted by name and id.
+func (st *state) workersLocked() []*session {
+	return slices.SortedFunc(maps.Values(st.sessions), byName)
+}
 
 // New returns a fleet without workers.
 func New(cfg Config) *Fleet {
@@ -161,6 +163,7 @@ func New(cfg Config) *Fleet {
 			executions: map[*execution]struct{}{},
 			damaged:    map[string]error{},
 			payloads:   map[string]*payload{},
+			changes:    1,
 		},
 	}
 	f.deliveries = delivery.New(cfg.Datasets, reports{f}, f.log)
@@ -187,6 +190,12 @@ func (f *Fleet) Register(server *grpc.Server) {
 // drain or left, or a job released its tiles. A worker whose heartbeats are late falls silent without such a change.
 // Call Changed before checking the condition to wait for, and again after each change.
 func (f *Fleet) Changed() <-chan struct{} { return f.changed.Wait() }
+
+// notifyLocked wakes up the jobs that wait for a change.
+func (f *Fleet) notifyLocked() {
+	f.state.changes++
+	f.changed.Notify()
+}
 
 // WorkerState is the state of a worker. Its values are those of cleavev1.WorkerState.
 type WorkerState int
@@ -220,7 +229,7 @@ func (f *Fleet) Workers() []WorkerInfo {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	infos := make([]WorkerInfo, 0, len(f.state.sessions))
-	for _, s := range f.state.workers() {
+	for _, s := range f.state.workersLocked() {
 		infos = append(infos, f.infoLocked(s))
 	}
 	return infos
@@ -316,5 +325,5 @@ func (f *Fleet) Close() {
 	for _, s := range f.state.sessions {
 		f.endSessionLocked(s, unavailable(ErrClosed.Error()))
 	}
-	f.changed.Notify()
+	f.notifyLocked()
 }

@@ -434,7 +434,11 @@ func TestASessionWithABlockedStreamEnds(t *testing.T) {
 	for _, s := range jobs {
 		all.Go(func() { s.run(1, noDisturbance) })
 	}
-	<-loads
+	select {
+	case <-loads:
+	case <-c.ctx.Done():
+		t.Fatal("the worker is not asked to load labels")
+	}
 	c.startWorker("b")
 	stop()
 	all.Wait()

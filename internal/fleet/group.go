@@ -103,7 +103,7 @@ func (e *execution) reload(ctx context.Context, g *group, op *operation) (ready 
 	}
 	var behind []int
 	for _, t := range g.tiles {
-		if !op.reload.all && e.at(g, t).step == op.reload.unless {
+		if !op.reload.all && e.at(g, t).held.step == op.reload.unless {
 			ready = append(ready, t)
 		} else {
 			behind = append(behind, t)
@@ -112,10 +112,7 @@ func (e *execution) reload(ctx context.Context, g *group, op *operation) (ready 
 	if len(behind) == 0 {
 		return ready, nil
 	}
-	done, err := e.runCommand(ctx, g, behind, 0, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step,
-			Labels: op.reload.labels.message()}}
-	})
+	done, err := e.runCommand(ctx, g, behind, loadCommand(op.reload.step, op.reload.labels), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +137,9 @@ func (e *execution) ask(ctx context.Context, g *group, op *operation, tiles []in
 	if op.maxBytes != nil {
 		maxBytes = op.maxBytes(tiles)
 	}
-	done, err := e.runCommand(ctx, g, tiles, maxBytes, func(c *workerv1.Command) { op.request(c, g, tiles) })
+	c := &workerv1.Command{}
+	op.request(c, g, tiles)
+	done, err := e.runCommand(ctx, g, tiles, c, maxBytes)
 	if err != nil {
 		return err
 	}
@@ -164,11 +163,9 @@ func (e *execution) prepare(ctx context.Context, g *group) error {
 	if g.member.prepared {
 		return nil
 	}
-	_, err := e.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
-		p := e.prepareMessage()
-		p.Identity, p.ByRows = e.identity, e.placed.needOn(g.session).ByRows()
-		c.Operation = &workerv1.Command_Prepare{Prepare: p}
-	})
+	p := e.prepareMessage()
+	p.Identity, p.ByRows = e.identity, needOn(e.need, g.session).ByRows()
+	_, err := e.runCommand(ctx, g, nil, &workerv1.Command{Operation: &workerv1.Command_Prepare{Prepare: p}}, 0)
 	g.member.prepared = err == nil
 	return err
 }
@@ -193,7 +190,7 @@ func (e *execution) build(ctx context.Context, g *group) error {
 			return err
 		}
 		e.fleet.mu.Lock()
-		e.fleet.changed.Notify() // memory was freed
+		e.fleet.notifyLocked() // memory was freed
 		e.fleet.mu.Unlock()
 	}
 	for _, stored := range []bool{false, true} {
@@ -219,11 +216,11 @@ func (e *execution) build(ctx context.Context, g *group) error {
 const buildAtOnce = 64 << 20
 
 // tilesAtOnce returns how many tiles a worker is asked to build with one command: a few per thread, so that batches
-// are small enough to show progress and to let joining workers take a share, and large enough to keep all threads
+// are small enough to show progress and to let joining workers take some, and large enough to keep all threads
 // busy. If their rows must be fetched, batches are also large enough to keep its link busy.
 func (e *execution) tilesAtOnce(s *session) int {
 	tiles := 2 * s.threads
-	if e.placed.needOn(s).ByRows() {
+	if needOn(e.need, s).ByRows() {
 		return max(tiles, int(buildAtOnce*int64(len(e.placed.tiles))/e.need.DatasetBytes))
 	}
 	return tiles
@@ -260,20 +257,19 @@ func (e *execution) findUnstoredLocked(groups []*group) {
 // buildTiles makes a worker build tiles. Tiles that are already built are converted between stored and computed and
 // keep their sums.
 func (e *execution) buildTiles(ctx context.Context, g *group, tiles []int, stored bool) error {
-	_, err := e.runCommand(ctx, g, tiles, 0, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: !stored}}
-	})
+	c := &workerv1.Command{Operation: &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: !stored}}}
+	_, err := e.runCommand(ctx, g, tiles, c, 0)
 	if err != nil {
 		return err
 	}
 	fresh := 0
 	for _, t := range tiles {
-		built := e.at(g, t)
-		if built.state == notBuilt {
-			built.step = 0
+		held := &e.at(g, t).held
+		if held.form == notBuilt {
+			held.step = 0
 			fresh++
 		}
-		built.state = builtAs(stored)
+		held.form = builtAs(stored)
 	}
 	e.fleet.cfg.Observe.TilesBuilt(fresh)
 	if g.role == owns {
@@ -298,16 +294,18 @@ func (e *execution) idleWorkerJoined() bool {
 	return false
 }
 
-// runCommand sends a command to a worker and waits for its answer, whose values may take up to maxBytes.
-func (e *execution) runCommand(ctx context.Context, g *group, tiles []int, maxBytes int,
-	set func(*workerv1.Command)) (*reply, error) {
-	c := &workerv1.Command{JobId: e.key}
+// runCommand sends a command about tiles to a worker and waits for its answer, whose values may take up to maxBytes.
+// The command has an operation; runCommand sets the rest of it.
+func (e *execution) runCommand(ctx context.Context, g *group, tiles []int, c *workerv1.Command,
+	maxBytes int) (*reply, error) {
+	c.JobId = e.key
 	listed := e.listTiles(c, g, tiles)
-	set(c)
 	parent, end := e.fleet.cfg.Observe.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
 	c.TraceParent = parent
 	timed := e.pace.Start(paceOf(g, c, len(tiles), e.rowsOf(tiles)), time.Now())
-	r, err := e.fleet.await(ctx, e.released, e.stallTimeout, g.session, c, maxBytes)
+	r, err := e.fleet.await(ctx, awaited{
+		to: g.session, command: c, maxBytes: maxBytes, stallTimeout: e.stallTimeout, released: e.released,
+	})
 	e.pace.Finish(timed, err == nil, time.Now())
 	end(failureLabel(err))
 	if err == nil && listed != nil {
@@ -335,7 +333,7 @@ func paceOf(g *group, c *workerv1.Command, tiles, rows int) pace.Command {
 
 func (e *execution) setStep(g *group, tiles []int, step uint64) {
 	for _, t := range tiles {
-		e.at(g, t).step = step
+		e.at(g, t).held.step = step
 	}
 }
 

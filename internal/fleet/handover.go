@@ -22,7 +22,6 @@ type handovers struct {
 	placed *placement
 	to     map[*session]*handover // by the worker that builds
 	tiles  map[int]*copied        // by number of the tile
-	direct map[*session]bool      // failed to build in the background; their tiles move at once
 	active sync.WaitGroup         // goroutines of handovers
 }
 
@@ -56,33 +55,33 @@ type labelChange struct {
 const maxWaited = 64
 
 func newHandovers(p *placement) handovers {
-	return handovers{placed: p, to: map[*session]*handover{}, tiles: map[int]*copied{}, direct: map[*session]bool{}}
+	return handovers{placed: p, to: map[*session]*handover{}, tiles: map[int]*copied{}}
 }
 
-// complete reports whether all tiles of the handover are built.
-func (h *handover) complete() bool { return len(h.built) == len(h.copies) }
+// completeLocked reports whether all tiles of the handover are built.
+func (h *handover) completeLocked() bool { return len(h.built) == len(h.copies) }
 
-// ready reports whether the worker can take its tiles over. If follows is set, it must have the current sums.
-func (h *handover) ready(follows bool) bool {
-	return !h.running && h.complete() && (!follows || h.loaded && len(h.queue) == 0)
+// readyLocked reports whether the worker can take its tiles over. If follows is set, it must have the current sums.
+func (h *handover) readyLocked(follows bool) bool {
+	return !h.running && h.completeLocked() && (!follows || h.loaded && len(h.queue) == 0)
 }
 
-// stopped reports whether the handover ends early: the worker takes over what it has built.
-func (h *handover) stopped() bool { return h.ctx.Err() != nil }
+// stoppedLocked reports whether the handover ends early: the worker takes over what it has built.
+func (h *handover) stoppedLocked() bool { return h.ctx.Err() != nil }
 
-// invalidate makes the worker load the labels again, because what it has loaded or was to apply has become
+// invalidateLocked makes the worker load the labels again, because what it has loaded or was to apply has become
 // useless.
-func (h *handover) invalidate() {
+func (h *handover) invalidateLocked() {
 	h.version++
 	h.loaded, h.queue = false, nil
 	for t := range h.built {
-		h.copies[t].tile.step = 0
+		h.copies[t].tile.held.step = 0
 	}
 }
 
 // canJoinLocked reports whether a worker has no tiles of the job yet and may take some.
 func (e *execution) canJoinLocked(s *session) bool {
-	return e.placed.members[s] == nil && e.blame.accepts(s)
+	return e.placed.members[s] == nil && e.blame.acceptsLocked(s)
 }
 
 // startHandoverLocked makes a worker build a tile in the background. Only the running operation calls it.
@@ -92,11 +91,11 @@ func (e *execution) startHandoverLocked(t int, to *session, stored bool) {
 		h = &handover{to: to, member: &membership{}, copies: map[int]*copied{}, built: map[int]bool{}}
 		h.ctx, h.cancel = context.WithCancel(e.released)
 		e.handovers.to[to] = h
-		to.used += e.placed.fixedBytes(to)
+		to.used += fixedBytes(e.need, to)
 	}
-	c := e.placed.reserveCopy(to, t, stored)
+	c := e.placed.reserveCopyLocked(to, t, stored)
 	h.copies[t], e.handovers.tiles[t] = c, c
-	h.invalidate()
+	h.invalidateLocked()
 	e.continueHandoverLocked(h)
 }
 
@@ -139,18 +138,18 @@ func (e *execution) nextOfHandover(h *handover) (g *group, change *labelChange, 
 	defer e.fleet.mu.Unlock()
 	g = &group{role: joins, session: h.to, member: h.member, copies: map[int]*tile{}}
 	for t, c := range h.copies {
-		if h.complete() && len(h.queue) > 0 || !h.built[t] && len(g.tiles) < e.tilesAtOnce(h.to) {
+		if h.completeLocked() && len(h.queue) > 0 || !h.built[t] && len(g.tiles) < e.tilesAtOnce(h.to) {
 			g.tiles = append(g.tiles, t)
 			g.copies[t] = &c.tile
 		}
 	}
-	if len(g.tiles) == 0 || h.stopped() {
+	if len(g.tiles) == 0 || h.stoppedLocked() {
 		h.running = false
-		e.fleet.changed.Notify() // an operation finishes the handover
+		e.fleet.notifyLocked() // an operation finishes the handover
 		return nil, nil, 0
 	}
 	slices.Sort(g.tiles)
-	if h.complete() {
+	if h.completeLocked() {
 		change = &h.queue[0]
 		h.queue = h.queue[1:]
 	}
@@ -164,14 +163,11 @@ func (e *execution) applyChange(ctx context.Context, g *group, change *labelChan
 	if err := e.family.ensureOperands(ctx, g); err != nil {
 		return err
 	}
-	_, err := e.runCommand(ctx, g, g.tiles, 0, func(c *workerv1.Command) {
-		if change.labels != nil {
-			c.Operation = &workerv1.Command_Load{
-				Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
-			return
-		}
-		c.Operation = updateMessage(change.step-1, change.moves)
-	})
+	c := loadCommand(change.step, change.labels)
+	if change.labels == nil {
+		c = updateCommand(change.step-1, change.moves)
+	}
+	_, err := e.runCommand(ctx, g, g.tiles, c, 0)
 	return err
 }
 
@@ -192,13 +188,13 @@ func (e *execution) recordHandover(h *handover, g *group, change *labelChange, v
 		}
 	case err == nil:
 		for _, t := range g.tiles {
-			g.copies[t].step = change.step
+			g.copies[t].held.step = change.step
 		}
-	case !h.stopped():
+	case !h.stoppedLocked():
 		e.fleet.log.Warn("worker failed to build tiles in the background", "job", e.jobID, "worker", h.to.name,
 			"error", err)
-		e.handovers.direct[h.to] = true
-		e.handovers.cancel(h)
+		e.blame.ofLocked(h.to).failedAside = true
+		e.handovers.cancelLocked(h)
 	}
 }
 
@@ -211,7 +207,7 @@ func (e *execution) followLabels() {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
 	for _, h := range e.handovers.to {
-		if !h.complete() || h.loaded {
+		if !h.completeLocked() || h.loaded {
 			continue
 		}
 		labels := slices.Clone(e.current.labels)
@@ -244,7 +240,7 @@ func (e *execution) invalidateHandovers() {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
 	for _, h := range e.handovers.to {
-		h.invalidate()
+		h.invalidateLocked()
 	}
 }
 
@@ -257,22 +253,22 @@ func (e *execution) finishHandoversLocked(betweenOps bool) (stopping bool) {
 		return false
 	}
 	e.removeLostLocked()
-	e.handovers.stopUrgent()
+	e.handovers.stopUrgentLocked()
 	for s, h := range e.handovers.to {
 		if s.ended || s.away || s.stream != nil && !e.canJoinLocked(s) {
-			e.handovers.cancel(h)
+			e.handovers.cancelLocked(h)
 			continue
 		}
-		if betweenOps && h.complete() {
+		if betweenOps && h.completeLocked() {
 			if h.waited++; h.waited > maxWaited {
-				e.handovers.stop(h)
+				e.handovers.stopLocked(h)
 			}
 		}
 		switch {
-		case h.stopped() && h.running:
+		case h.stoppedLocked() && h.running:
 			return true
-		case h.stopped(), betweenOps && h.ready(e.followsLabels()) && s.stream != nil:
-			if tiles := e.handovers.finish(h); tiles > 0 {
+		case h.stoppedLocked(), betweenOps && h.readyLocked(e.followsLabels()) && s.stream != nil:
+			if tiles := e.handovers.finishLocked(h); tiles > 0 {
 				e.fleet.log.Info("worker took over tiles", "job", e.jobID, "worker", s.name, "tiles", tiles,
 					"of", len(e.placed.tiles))
 			}
@@ -281,12 +277,12 @@ func (e *execution) finishHandoversLocked(betweenOps bool) (stopping bool) {
 	return false
 }
 
-// finish places the tiles that the worker of a handover has built on that worker, and returns their number. The
+// finishLocked places the tiles that the worker of a handover has built on that worker, and returns their number. The
 // others stay where they are. No operation may use the tiles.
-func (hs *handovers) finish(h *handover) int {
+func (hs *handovers) finishLocked(h *handover) int {
 	for t := range h.copies {
 		if !h.built[t] {
-			hs.drop(t)
+			hs.dropLocked(t)
 		}
 	}
 	if hs.to[h.to] != h { // nothing was built
@@ -302,58 +298,58 @@ func (hs *handovers) finish(h *handover) int {
 		}
 	}
 	for was, tiles := range from {
-		hs.placed.removeFrom(was, tiles)
+		hs.placed.removeFromLocked(was, tiles)
 	}
 	hs.placed.members[h.to] = h.member // its fixed bytes are reserved already
 	for _, c := range h.copies {
-		hs.placed.promote(c)
+		hs.placed.promoteLocked(c)
 	}
-	hs.placed.dismissEmpty()
+	hs.placed.dismissEmptyLocked()
 	return len(h.copies)
 }
 
-// stop ends a handover early: finishHandoversLocked takes over the tiles that are built by then.
-func (hs *handovers) stop(h *handover) {
+// stopLocked ends a handover early: finishHandoversLocked takes over the tiles that are built by then.
+func (hs *handovers) stopLocked(h *handover) {
 	h.cancel()
-	hs.placed.recheck()
+	hs.placed.recheckLocked()
 }
 
-// stopUrgent stops the handovers of tiles whose worker is gone, so that they can be used now.
-func (hs *handovers) stopUrgent() {
+// stopUrgentLocked stops the handovers of tiles whose worker is gone, so that they can be used now.
+func (hs *handovers) stopUrgentLocked() {
 	for t, c := range hs.tiles {
 		if s := hs.placed.tiles[t].worker; s == nil || s.yieldsLocked() && !s.workingLocked() {
-			hs.stop(hs.to[c.tile.worker])
+			hs.stopLocked(hs.to[c.tile.worker])
 		}
 	}
 }
 
-// cancel ends a handover whose tiles stay where they are.
-func (hs *handovers) cancel(h *handover) {
+// cancelLocked ends a handover whose tiles stay where they are.
+func (hs *handovers) cancelLocked(h *handover) {
 	h.cancel()
-	h.invalidate()
+	h.invalidateLocked()
 	delete(hs.to, h.to)
 	for t, c := range h.copies {
 		delete(hs.tiles, t)
 		h.to.used -= c.bytes
 	}
-	h.to.used -= hs.placed.fixedBytes(h.to)
-	hs.placed.tellToRelease(h.to)
-	hs.placed.recheck()
-	hs.placed.fleet.changed.Notify()
+	h.to.used -= fixedBytes(hs.placed.need, h.to)
+	hs.placed.tellToReleaseLocked(h.to)
+	hs.placed.recheckLocked()
+	hs.placed.fleet.notifyLocked()
 	hs.placed.fleet.dismissIfIdleLocked(h.to)
 }
 
-// cancelAll cancels all handovers, and reports whether there were any.
-func (hs *handovers) cancelAll() bool {
+// cancelAllLocked cancels all handovers, and reports whether there were any.
+func (hs *handovers) cancelAllLocked() bool {
 	before := len(hs.to)
 	for _, h := range hs.to {
-		hs.cancel(h)
+		hs.cancelLocked(h)
 	}
 	return before > 0
 }
 
-// drop takes a tile out of its handover, if any.
-func (hs *handovers) drop(t int) {
+// dropLocked takes a tile out of its handover, if any.
+func (hs *handovers) dropLocked(t int) {
 	c := hs.tiles[t]
 	if c == nil {
 		return
@@ -363,15 +359,15 @@ func (hs *handovers) drop(t int) {
 	delete(h.copies, t)
 	delete(h.built, t)
 	h.to.used -= c.bytes
-	hs.placed.tellToDrop(h.to, []*workerv1.Tile{{Tile: uint32(t), Epoch: c.tile.epoch}})
+	hs.placed.tellToDropLocked(h.to, []*workerv1.Tile{{Tile: uint32(t), Epoch: c.tile.epoch}})
 	if len(h.copies) == 0 {
-		hs.cancel(h)
+		hs.cancelLocked(h)
 	}
 }
 
-// preferYielded makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes
+// preferYieldedLocked makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes
 // tiles that move only for balance, and are not built yet, out of their handovers.
-func (hs *handovers) preferYielded() {
+func (hs *handovers) preferYieldedLocked() {
 	if len(hs.tiles) == 0 {
 		return
 	}
@@ -385,7 +381,7 @@ func (hs *handovers) preferYielded() {
 	}
 	for t, c := range hs.tiles {
 		if !hs.placed.tiles[t].worker.yieldsLocked() && !hs.to[c.tile.worker].built[t] {
-			hs.drop(t)
+			hs.dropLocked(t)
 		}
 	}
 }

@@ -39,12 +39,13 @@ func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) e
 	}
 	packed := e.newPayload(func() []byte { return wire.PackInt32s(kept) })
 	defer packed.free()
-	err := e.advance(ctx, &operation{
+	op := &operation{
 		name:        "load",
 		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, labeled),
 		merge:       merge,
 		reload:      &reload{labels: packed, step: e.current.step + 1, all: true, answers: true},
-	})
+	}
+	err := e.current.advance(func() error { return e.perform(ctx, op) })
 	if err == nil {
 		e.current.labels = kept
 	}
@@ -74,7 +75,7 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, merge mer
 		}
 	}()
 	step := e.current.step
-	err := e.advance(ctx, &operation{
+	op := &operation{
 		name:        "update",
 		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, len(moves)), // reads nearly every column
 		maxBytes:    func([]int) int { return e.family.changeBytes() },
@@ -89,9 +90,10 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, merge mer
 				sent = append(sent, own)
 				mu.Unlock()
 			}
-			c.Operation = updateMessage(step, own)
+			c.Operation = updateCommand(step, own).Operation
 		},
-	})
+	}
+	err := e.current.advance(func() error { return e.perform(ctx, op) })
 	if err != nil {
 		e.shape().Undo(e.current.labels, moves)
 		e.invalidateHandovers()
@@ -101,13 +103,13 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, merge mer
 	return nil
 }
 
-// advance runs an operation that takes all tiles to the next step. After an error only some of them are at that step.
-// Its number is then skipped, so that the others are not mistaken for them.
-func (e *execution) advance(ctx context.Context, op *operation) error {
-	err := e.perform(ctx, op)
-	e.current.step++
+// advance takes all tiles to the next step by an operation. After an error only some of them are at that step. Its
+// number is then skipped, so that the others are not mistaken for them.
+func (l *labelState) advance(operation func() error) error {
+	err := operation()
+	l.step++
 	if err != nil {
-		e.current.step++
+		l.step++
 	}
 	return err
 }
@@ -223,7 +225,14 @@ func unpackMoves(answer *reply) (err error) {
 	return err
 }
 
-// updateMessage returns the command to apply moves to the labels of a step.
-func updateMessage(step uint64, moves *payload) *workerv1.Command_Update {
-	return &workerv1.Command_Update{Update: &workerv1.Update{Step: step, PackedMoves: moves.message()}}
+// loadCommand returns the command to compute the sums of the labels of a step.
+func loadCommand(step uint64, labels *payload) *workerv1.Command {
+	return &workerv1.Command{Operation: &workerv1.Command_Load{
+		Load: &workerv1.Load{Step: step, Labels: labels.message()}}}
+}
+
+// updateCommand returns the command to apply moves to the labels of a step.
+func updateCommand(step uint64, moves *payload) *workerv1.Command {
+	return &workerv1.Command{Operation: &workerv1.Command_Update{
+		Update: &workerv1.Update{Step: step, PackedMoves: moves.message()}}}
 }

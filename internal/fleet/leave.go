@@ -43,7 +43,7 @@ func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 func (f *Fleet) drainLocked(s *session) {
 	if !s.draining {
 		s.draining = true
-		f.changed.Notify()
+		f.notifyLocked()
 		f.abandonCallsLocked()
 	}
 	f.dismissIfIdleLocked(s)
@@ -62,8 +62,8 @@ func (s *session) takesTilesLocked() bool {
 	return s.stream != nil && !s.draining
 }
 
-// anyTakesTiles reports whether a worker takes new tiles.
-func (st *state) anyTakesTiles() bool {
+// anyTakesTilesLocked reports whether a worker takes new tiles.
+func (st *state) anyTakesTilesLocked() bool {
 	for _, s := range st.sessions {
 		if s.takesTilesLocked() {
 			return true
@@ -76,7 +76,7 @@ func (st *state) anyTakesTiles() bool {
 // The operations that waited for these calls place the tiles again. Tiles that no worker has room for stay, and their
 // calls are repeated. Commands that nobody waits for, which free memory, are still sent.
 func (f *Fleet) abandonCallsLocked() {
-	if !f.state.anyTakesTiles() {
+	if !f.state.anyTakesTilesLocked() {
 		return
 	}
 	for _, s := range f.state.sessions {
@@ -124,7 +124,7 @@ func (f *Fleet) awaitReturnLocked(s *session) {
 		for e := range f.state.executions {
 			e.countCrashLocked(s)
 		}
-		f.changed.Notify()
+		f.notifyLocked()
 		f.abandonCallsLocked()
 	})
 }
@@ -157,7 +157,7 @@ func (f *Fleet) dismissLaterLocked(s *session) {
 		if s.ended || s.farewellSent {
 			return
 		}
-		if now, running := f.operationsOnLocked(s); f.state.anyTakesTiles() && (running || now != before) {
+		if now, running := f.operationsOnLocked(s); f.state.anyTakesTilesLocked() && (running || now != before) {
 			f.dismissLaterLocked(s)
 			return
 		}

@@ -39,6 +39,22 @@ type objectsRead struct {
 	left    int         // units that are not done
 	reading map[*session]bool
 	used    map[*session]bool // workers that got a command
+	working sync.WaitGroup    // goroutines that read
+	ends    chan readEnd      // has room for all units
+	alone   <-chan time.Time  // fires after WorkerWait in which no worker reads or can read; nil while one does or can
+}
+
+// reader is a worker that can read objects.
+type reader struct {
+	session *session
+	hangs   bool // on another command: it is asked only while nobody else reads
+}
+
+// readEnd is how a worker ended reading a unit.
+type readEnd struct {
+	by   *session
+	unit *unitRead
+	err  error
 }
 
 // unitRead is a unit and its progress. The goroutine that reads the unit owns it. While no goroutine does, and the unit
@@ -55,111 +71,124 @@ type unitRead struct {
 // object, another one continues where it stopped. ReadObjects returns when all units are done, or with the first
 // error. report is called with the number of workers that read; it may be nil.
 func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report func(workers int)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	f.mu.Lock()
-	r := &objectsRead{
-		fleet: f, key: fmt.Sprintf("import-%d", f.state.newKey()), left: len(units),
-		reading: map[*session]bool{}, used: map[*session]bool{},
-	}
-	f.mu.Unlock()
-	for at, unit := range units {
-		r.waiting = append(r.waiting, &unitRead{unit: unit, at: at, failed: map[*session]*fault.Error{}})
-	}
-	type ended struct {
-		by   *session
-		unit *unitRead
-		err  error
-	}
-	ends := make(chan ended, len(units))
-	var working sync.WaitGroup
+	r := f.newObjectsRead(units)
 	defer r.release()
-	defer working.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer r.working.Wait()
 	defer cancel()
-	var alone <-chan time.Time // fires after WorkerWait in which no worker reads or can read; nil while one does or can
 	for reported := 0; ; {
 		changed := f.Changed()
-		able, sound, attached, closed := f.readers()
-		if closed {
-			return unavailable(ErrClosed.Error())
+		able, attached, err := f.readers()
+		if err != nil {
+			return err
 		}
-		if len(able) > 0 || len(r.reading) > 0 {
-			alone = nil
-		} else if alone == nil {
-			alone = time.After(f.cfg.WorkerWait)
-		}
-		for at, s := range able {
-			if u := r.assign(s, at >= sound); u != nil {
-				working.Go(func() {
-					err := fault.Guard(f.log.Error, func() error { return r.read(ctx, s, u) })
-					ends <- ended{s, u, err}
-				})
-			}
-		}
+		r.begin(ctx, able)
 		if now := len(r.reading); report != nil && now != reported {
 			report(now)
 			reported = now
 		}
-		if done, err := r.state(able, attached); done || err != nil {
+		if over, err := r.over(able, attached); over {
 			return err
 		}
-		select {
-		case <-changed:
-		case end := <-ends:
-			if err := r.finish(end.by, end.unit, end.err); err != nil {
-				return err
-			}
-		case <-alone:
-			why := "no worker was connected"
-			if len(attached) > 0 {
-				why = fmt.Sprintf("none of the %d connected workers could read objects: "+
-					"they were draining, silent, or of another version", len(attached))
-			}
-			return fault.New(fault.Unavailable, noWorkers, "for %v, %s; start workers and repeat the import",
-				f.cfg.WorkerWait, why)
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := r.wait(ctx, changed, attached); err != nil {
+			return err
 		}
 	}
 }
 
-// readers returns the workers that can read objects, with those that hang at the end, able[sound:]; all attached
-// workers; and whether the fleet is closed.
-func (f *Fleet) readers() (able []*session, sound int, attached []*session, closed bool) {
+func (f *Fleet) newObjectsRead(units []*ObjectUnit) *objectsRead {
+	f.mu.Lock()
+	key := f.state.newKeyLocked()
+	f.mu.Unlock()
+	r := &objectsRead{
+		fleet: f, key: fmt.Sprintf("import-%d", key), left: len(units),
+		reading: map[*session]bool{}, used: map[*session]bool{}, ends: make(chan readEnd, len(units)),
+	}
+	for at, unit := range units {
+		r.waiting = append(r.waiting, &unitRead{unit: unit, at: at, failed: map[*session]*fault.Error{}})
+	}
+	return r
+}
+
+// readers returns the workers that can read objects, those that hang last, and all attached workers. It fails if the
+// fleet is closed.
+func (f *Fleet) readers() (able []reader, attached []*session, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	attached = f.state.workers()
-	var hanging []*session
+	if f.state.closed {
+		return nil, nil, unavailable(ErrClosed.Error())
+	}
+	attached = f.state.workersLocked()
+	var hanging []reader
 	for _, s := range attached {
 		switch {
 		case !s.readsObjects || !s.takesTilesLocked() || s.away:
-		case s.stalled != 0:
-			hanging = append(hanging, s)
+		case s.hangsLocked():
+			hanging = append(hanging, reader{session: s, hangs: true})
 		default:
-			able = append(able, s)
+			able = append(able, reader{session: s})
 		}
 	}
-	return append(able, hanging...), len(able), attached, f.state.closed
+	return append(able, hanging...), attached, nil
+}
+
+// begin has idle workers read units that wait.
+func (r *objectsRead) begin(ctx context.Context, able []reader) {
+	for _, by := range able {
+		u := r.assign(by)
+		if u == nil {
+			continue
+		}
+		r.working.Go(func() {
+			err := fault.Guard(r.fleet.log.Error, func() error { return r.read(ctx, by.session, u) })
+			r.ends <- readEnd{by.session, u, err}
+		})
+	}
+	if len(able) > 0 || len(r.reading) > 0 {
+		r.alone = nil
+	} else if r.alone == nil {
+		r.alone = time.After(r.fleet.cfg.WorkerWait)
+	}
 }
 
 // assign makes an idle worker the reader of the first waiting unit that it has not failed to read, and returns the
-// unit, or nil if there is none. A worker that hangs gets one only while nobody else reads.
-func (r *objectsRead) assign(s *session, hangs bool) *unitRead {
-	if r.reading[s] || hangs && len(r.reading) > 0 {
+// unit, or nil if there is none.
+func (r *objectsRead) assign(to reader) *unitRead {
+	if r.reading[to.session] || to.hangs && len(r.reading) > 0 {
 		return nil
 	}
-	at := slices.IndexFunc(r.waiting, func(u *unitRead) bool { return u.failed[s] == nil })
+	at := slices.IndexFunc(r.waiting, func(u *unitRead) bool { return u.failed[to.session] == nil })
 	if at < 0 {
 		return nil
 	}
 	u := r.waiting[at]
 	r.waiting = slices.Delete(r.waiting, at, at+1)
-	r.reading[s], r.used[s] = true, true
+	r.reading[to.session], r.used[to.session] = true, true
 	return u
 }
 
-// state reports whether the call is over, with the error if it cannot be completed.
-func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
+// wait waits until a worker ends reading, or the workers change. It returns the error that ends the call.
+func (r *objectsRead) wait(ctx context.Context, changed <-chan struct{}, attached []*session) error {
+	select {
+	case <-changed:
+		return nil
+	case end := <-r.ends:
+		return r.finish(end.by, end.unit, end.err)
+	case <-r.alone:
+		why := "no worker was connected"
+		if len(attached) > 0 {
+			why = fmt.Sprintf("none of the %d connected workers could read objects: "+
+				"they were draining, silent, or of another version", len(attached))
+		}
+		return fault.New(fault.Unavailable, noWorkers, "for %v, %s; start workers and repeat the import",
+			r.fleet.cfg.WorkerWait, why)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// over reports whether the call is over, with the error if it cannot be completed.
+func (r *objectsRead) over(able []reader, attached []*session) (over bool, err error) {
 	switch {
 	case r.left == 0:
 		return true, nil
@@ -172,15 +201,15 @@ func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
 			attached[0].name, attached[0].version)
 	}
 	first := r.waiting[0]
-	if !slices.ContainsFunc(able, func(s *session) bool { return first.failed[s] == nil }) && len(able) > 0 {
+	if len(able) > 0 && !slices.ContainsFunc(able, func(by reader) bool { return first.failed[by.session] == nil }) {
 		return true, first.unreadable(able)
 	}
 	return false, nil // workers that are away may return
 }
 
 // unreadable returns the error about a unit that all of the workers have failed to read.
-func (u *unitRead) unreadable(able []*session) error {
-	first, also := able[0], ""
+func (u *unitRead) unreadable(able []reader) error {
+	first, also := able[0].session, ""
 	if others := len(able) - 1; others > 0 {
 		also = fmt.Sprintf(", and neither can %s", text.Plural(others, "other worker"))
 	}
@@ -273,9 +302,11 @@ func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 
 // call sends one command.
 func (r *objectsRead) call(ctx context.Context, s *session,
-	request *workerv1.ReadObject) (*workerv1.ObjectRows, error) {
-	c := &workerv1.Command{JobId: r.key, Operation: &workerv1.Command_ReadObject{ReadObject: request}}
-	answer, err := r.fleet.await(ctx, ctx, r.fleet.cfg.StalledAfter, s, c, maxObjectBytes)
+	read *workerv1.ReadObject) (*workerv1.ObjectRows, error) {
+	answer, err := r.fleet.await(ctx, awaited{
+		to: s, maxBytes: maxObjectBytes, stallTimeout: r.fleet.cfg.StalledAfter, released: ctx,
+		command: &workerv1.Command{JobId: r.key, Operation: &workerv1.Command_ReadObject{ReadObject: read}},
+	})
 	if err != nil {
 		return nil, err
 	}

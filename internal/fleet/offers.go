@@ -72,7 +72,7 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	for {
 		f.mu.Lock()
 		changed := f.changed.Wait()
-		complete := f.state.offersAreComplete()
+		complete := f.state.offersAreCompleteLocked()
 		f.mu.Unlock()
 		if complete {
 			return nil
@@ -87,8 +87,8 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	}
 }
 
-// offersAreComplete reports whether there are offers and they contain all tiles of every offered job.
-func (st *state) offersAreComplete() bool {
+// offersAreCompleteLocked reports whether there are offers and they contain all tiles of every offered job.
+func (st *state) offersAreCompleteLocked() bool {
 	offered, all := map[string]map[int]bool{}, map[string]int{}
 	for _, s := range st.sessions {
 		for identity, o := range s.offers {
@@ -123,9 +123,8 @@ func (e *execution) adoptOffers(ctx context.Context) {
 	for _, a := range e.takeOffers() {
 		all.Go(func() {
 			e.finishAdoption(a.group, fault.Guard(e.fleet.log.Error, func() error {
-				_, err := e.runCommand(ctx, a.group, a.group.tiles, 0, func(c *workerv1.Command) {
-					c.Operation = &workerv1.Command_Adopt{Adopt: &workerv1.Adopt{Offer: a.offer}}
-				})
+				c := &workerv1.Command{Operation: &workerv1.Command_Adopt{Adopt: &workerv1.Adopt{Offer: a.offer}}}
+				_, err := e.runCommand(ctx, a.group, a.group.tiles, c, 0)
 				return err
 			}))
 		})
@@ -146,14 +145,14 @@ func (e *execution) takeOffers() []adoption {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var taken []adoption
-	for _, s := range f.state.workers() {
+	for _, s := range f.state.workersLocked() {
 		o := s.offers[string(e.identity)]
 		if o == nil || !s.takesTilesLocked() {
 			continue
 		}
 		delete(s.offers, string(e.identity))
 		g := &group{session: s}
-		bytes := e.placed.fixedBytes(s)
+		bytes := fixedBytes(e.need, s)
 		for t, stored := range o.tiles {
 			if t >= 0 && t < len(e.placed.tiles) && e.placed.tiles[t].worker == nil && e.mayBe(stored) {
 				g.tiles = append(g.tiles, t)
@@ -164,10 +163,10 @@ func (e *execution) takeOffers() []adoption {
 			continue
 		}
 		slices.Sort(g.tiles)
-		e.placed.join(s)
+		e.placed.joinLocked(s)
 		g.member = e.placed.members[s]
 		for _, t := range g.tiles {
-			e.placed.put(t, s, o.tiles[t])
+			e.placed.putLocked(t, s, o.tiles[t])
 		}
 		taken = append(taken, adoption{g, o.id})
 	}
@@ -191,14 +190,14 @@ func (e *execution) finishAdoption(g *group, err error) {
 		e.fleet.log.Info("worker no longer has the tiles that it offered", "job", e.jobID, "worker", g.session.name,
 			"why", err)
 		for _, t := range g.tiles {
-			e.placed.remove(t)
+			e.placed.removeLocked(t)
 		}
-		e.placed.leave(g.session)
+		e.placed.leaveLocked(g.session)
 		return
 	}
 	g.member.prepared = true
 	for _, t := range g.tiles {
-		e.placed.tiles[t].state = builtAs(e.placed.tiles[t].wantStored)
+		e.placed.tiles[t].held.form = builtAs(e.placed.tiles[t].wantStored)
 	}
 	e.fleet.log.Info("adopted tiles", "job", e.jobID, "worker", g.session.name, "tiles", len(g.tiles),
 		"of", len(e.placed.tiles))

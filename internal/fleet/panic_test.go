@@ -61,7 +61,7 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 	x.job.handovers.active.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !x.job.handovers.direct[other] || len(x.job.handovers.to) > 0 {
+	if !x.job.blame.ofLocked(other).failedAside || len(x.job.handovers.to) > 0 {
 		t.Error("the handover goes on")
 	}
 }

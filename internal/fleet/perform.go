@@ -139,7 +139,7 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 	}
 	e.fleet.mu.Lock()
 	e.placed.ops++
-	e.blame.forgiveCrashes()
+	e.blame.forgiveCrashesLocked()
 	e.fleet.mu.Unlock()
 	e.ran.Store(true)
 	return nil

@@ -3,8 +3,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/fleet/placing"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -60,8 +58,8 @@ type delay struct {
 }
 
 // placeLocked finds a worker for every tile. Otherwise it returns what delays that, or an error if waiting does not
-// help. It decides in three steps, which change nothing: where tiles should be (findLayoutLocked), where they are
-// better off (balanceLocked, StoreMore), and how they get there (package placing). applyLocked then takes these steps.
+// help. It decides on a snapshot: where tiles should be (placing.Job.Layout), where they are better off (balanceLocked,
+// StoreMore), and how they get there (placing.Job.Steps). applyLocked then takes these steps.
 //
 // Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
 // unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
@@ -79,31 +77,32 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (delay, error) {
 		if e.finishHandoversLocked(betweenOps) {
 			return delay{handoverEnds: true}, nil
 		}
-		storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.changed.Wait() != p.storedAt
-		due := betweenOps && e.pace.Due(p.ops)
-		if f.changed.Wait() == p.balancedAt && !storeMore && !due {
+		storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.state.changes != p.storedAt
+		due := betweenOps && partition.SpeedsDue(p.ops)
+		if f.state.changes == p.balancedAt && !storeMore && !due {
 			return delay{}, nil // nothing changed since the last time
 		}
 		e.removeLostLocked()
-		e.handovers.preferYielded()
-		sessions := f.state.workers()
-		layout, unplaced := e.findLayoutLocked(sessions)
+		e.handovers.preferYieldedLocked()
+		sessions := f.state.workersLocked()
+		job := e.snapshotLocked(sessions)
+		layout, unplaced := job.Layout()
 		if layout == nil {
-			if e.handovers.cancelAll() || e.freeSiblingsLocked() {
+			if e.handovers.cancelAllLocked() || e.freeSiblingsLocked() {
 				continue
 			}
 			waiting, err := e.cannotPlaceLocked(sessions)
 			return delay{waiting: waiting}, err
 		}
 		if betweenOps && !unplaced && p.ops >= opsBeforeBalance {
-			e.balanceLocked(layout, f.changed.Wait() != p.balancedAt, due)
-			p.balancedAt = f.changed.Wait()
+			e.balanceLocked(layout, f.state.changes != p.balancedAt, due)
+			p.balancedAt = f.state.changes
 		}
 		if storeMore {
 			layout.StoreMore()
-			p.storedAt = f.changed.Wait()
+			p.storedAt = f.state.changes
 		}
-		stopped := e.applyLocked(e.stepsLocked(layout, sessions), sessions)
+		stopped := e.applyLocked(job.Steps(layout), sessions)
 		if stopped == nil {
 			return delay{}, nil
 		}
@@ -111,30 +110,6 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (delay, error) {
 			return delay{handoverEnds: true}, nil
 		}
 	}
-}
-
-// stay says which tiles stay on workers that yield them.
-type stay int
-
-const (
-	stayNowhere   stay = iota
-	stayIfWorking      // those on a worker that can continue with them
-	stayAnywhere
-)
-
-// findLayoutLocked returns a placement of all tiles after all handovers, or nil if there is no room. unplaced reports
-// whether a tile had no worker. It tries several ways, the best first. Tiles move from a worker that yields them even
-// to a slow one, but not to an unreliable one while they can stay.
-func (e *execution) findLayoutLocked(sessions []*session) (found *partition.Layout, unplaced bool) {
-	for _, stays := range []stay{stayNowhere, stayIfWorking, stayAnywhere} {
-		for most := noDoubt; most <= unreliable && (stays != stayNowhere || most < unreliable); most++ {
-			layout, unplaced := e.layoutLocked(sessions, e.hostsLocked(sessions, most), stays)
-			if layout.Place(e.need.StorageRule()) {
-				return layout, unplaced
-			}
-		}
-	}
-	return nil, false
 }
 
 // balanceLocked moves tiles if that pays: after the fleet has changed, to where there are fewer, and at times to where
@@ -155,79 +130,27 @@ func (e *execution) balanceLocked(layout *partition.Layout, changed, due bool) {
 	}
 }
 
-// layoutLocked returns the placement of the tiles after all handovers, and whether a tile has no worker. Tiles on
-// workers that yield them count as not placed, unless they stay.
-func (e *execution) layoutLocked(sessions []*session, hosts []partition.Host,
-	stays stay) (layout *partition.Layout, unplaced bool) {
-	index := map[*session]int{}
-	for h, s := range sessions {
-		index[s] = h
-	}
-	layout = partition.NewLayout(e.key, e.placed.sizes, hosts)
-	if e.need.ByRows() {
-		layout = partition.NewLayout(e.datasetID, e.placed.sizes, hosts)
-		layout.KeepRuns()
-	}
-	for t := range e.placed.tiles {
-		at := &e.placed.tiles[t]
-		if c := e.handovers.tiles[t]; c != nil {
-			at = &c.tile
-		}
-		if at.worker == nil {
-			unplaced = true
-			continue
-		}
-		layout.MarkPlaced(t, index[at.worker], at.wantStored)
-		mayStay := stays == stayAnywhere || stays == stayIfWorking && at.worker.workingLocked()
-		if !mayStay && at.worker.yieldsLocked() {
-			layout.Remove(t)
-		}
-	}
-	return layout, unplaced
-}
-
 // removeLostLocked takes tiles off workers whose sessions have ended or that crashed too often. No operation may use
 // the tiles.
 func (e *execution) removeLostLocked() {
-	e.placed.removeEnded()
+	e.placed.removeEndedLocked()
 	for s := range e.placed.members {
-		if why := e.blame.crashed(s); why != nil {
+		if why := e.blame.crashedLocked(s); why != nil {
 			e.excludeLocked(s, why)
 		}
 	}
-	e.blame.forgetEnded()
-	maps.DeleteFunc(e.handovers.direct, func(s *session, _ bool) bool { return s.ended })
-}
-
-// hostsLocked describes workers as places for tiles of this job. Those with more than the given doubt accept none,
-// unless there is no worker without doubts and no worker drains, so that a job can still be balanced.
-func (e *execution) hostsLocked(sessions []*session, most doubt) []partition.Host {
-	draining := slices.ContainsFunc(e.placed.tiles, func(t tile) bool {
-		return t.worker != nil && t.worker.yieldsLocked() && t.worker.workingLocked()
-	})
-	if !draining && !slices.ContainsFunc(sessions, func(s *session) bool {
-		return e.usableLocked(s) && e.blame.doubts(s) == noDoubt
-	}) {
-		most = unreliable
-	}
-	hosts := make([]partition.Host, len(sessions))
-	for h, s := range sessions {
-		hosts[h] = e.hostLocked(s)
-		hosts[h].First = draining && e.canJoinLocked(s) // it can build them in the background
-		hosts[h].Accepting = e.usableLocked(s) && e.blame.doubts(s) <= most
-	}
-	return e.pace.Weigh(hosts)
+	e.blame.forgetEndedLocked()
 }
 
 // usableLocked reports whether a worker may get tiles of the job, even if it is doubted.
 func (e *execution) usableLocked(s *session) bool {
-	return s.takesTilesLocked() && e.blame.whyExcluded(s) == nil
+	return s.takesTilesLocked() && e.blame.whyExcludedLocked(s) == nil
 }
 
 // hostLocked describes a worker as a place for tiles of this job.
 func (e *execution) hostLocked(s *session) partition.Host {
-	host := e.placed.needOn(s).Host(s.id, s.threads, s.freeLocked(), e.usesLocked(s))
-	if e.blame.full[s] {
+	host := needOn(e.need, s).Host(s.id, s.threads, s.freeLocked(), e.usesLocked(s))
+	if e.blame.ofLocked(s).full {
 		host.FreeBytes = -1
 	}
 	return host
@@ -252,15 +175,15 @@ func (e *execution) cannotPlaceLocked(sessions []*session) (waiting string, err 
 		}
 		free += max(0, s.freeLocked())
 		w := s.planned(s.capacity())
-		if e.blame.full[s] && !e.hasOtherJobsLocked(s) {
+		if e.blame.ofLocked(s).full && !e.hasOtherJobsLocked(s) {
 			w.Free = 0 // it is full although it has no other job
 		}
 		alone = append(alone, w)
 	}
-	excluded, all := e.blame.nobodyLeft(sessions)
+	excluded, all := e.blame.nobodyLeftLocked(sessions)
 	switch {
 	case len(sessions) == 0:
-		return e.blame.noneAttached()
+		return e.blame.noneAttachedLocked()
 	case all:
 		return "", excluded
 	case len(alone) == 0 && silent > 0:
@@ -279,7 +202,7 @@ func (e *execution) cannotPlaceLocked(sessions []*session) (waiting string, err 
 	if e.freeTilesLocked() {
 		e.fleet.log.Info("job is waiting for memory; freeing its tiles", "job", e.jobID)
 	}
-	clear(e.blame.full)
+	e.blame.forgiveFullLocked()
 	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest",
 		text.Bytes(plan.Bytes), text.Bytes(free)), nil
 }
@@ -287,10 +210,10 @@ func (e *execution) cannotPlaceLocked(sessions []*session) (waiting string, err 
 // freeTilesLocked takes all tiles off their workers. The next operation rebuilds them. It reports whether there were
 // any.
 func (e *execution) freeTilesLocked() bool {
-	e.handovers.cancelAll()
-	freed := e.placed.removeAll()
+	e.handovers.cancelAllLocked()
+	freed := e.placed.removeAllLocked()
 	if freed {
-		e.fleet.changed.Notify()
+		e.fleet.notifyLocked()
 	}
 	return freed
 }
@@ -327,32 +250,45 @@ func (e *execution) hasOtherJobsLocked(s *session) bool {
 	return false
 }
 
-// stepsLocked returns the steps that make a layout the placement of the job.
-func (e *execution) stepsLocked(layout *partition.Layout, sessions []*session) []placing.Step {
+// snapshotLocked describes the job and the workers to the package that decides where its tiles go.
+func (e *execution) snapshotLocked(sessions []*session) *placing.Job {
 	index := map[*session]int{}
-	workers := make([]placing.Worker, len(sessions))
-	for h, s := range sessions {
-		index[s] = h
-		workers[h] = placing.Worker{
-			MayJoin: e.canJoinLocked(s) && !e.handovers.direct[s],
-			Builds:  e.handovers.to[s] != nil,
-		}
+	hosts := make([]partition.Host, len(sessions))
+	for at, s := range sessions {
+		index[s] = at
+		hosts[at] = e.hostLocked(s)
 	}
-	tiles := make([]placing.Tile, len(e.placed.tiles))
-	targets := make([]placing.Target, len(e.placed.tiles))
+	job := &placing.Job{Key: e.key, Runs: e.need.ByRows(), Sizes: e.placed.sizes, Rule: e.need.StorageRule()}
+	if job.Runs {
+		job.Key = e.datasetID // the rows of later jobs are then where those of this one were
+	}
+	for at, host := range e.pace.Weigh(hosts) {
+		s := sessions[at]
+		fresh := e.canJoinLocked(s)
+		job.Workers = append(job.Workers, placing.Worker{
+			Host:    host,
+			Usable:  e.usableLocked(s),
+			Doubt:   e.blame.doubtsLocked(s),
+			Yields:  s.yieldsLocked(),
+			Works:   s.workingLocked(),
+			Fresh:   fresh,
+			MayJoin: fresh && !e.blame.ofLocked(s).failedAside,
+			Builds:  e.handovers.to[s] != nil,
+		})
+	}
 	for t := range e.placed.tiles {
 		at := &e.placed.tiles[t]
-		tiles[t] = placing.Tile{Worker: placing.None, HandoverTo: placing.None, Stored: at.wantStored}
+		tile := placing.Tile{Worker: placing.None, HandoverTo: placing.None, Stored: at.wantStored}
 		if at.worker != nil {
-			tiles[t].Worker = index[at.worker]
-			tiles[t].Stays = at.state != notBuilt && at.worker.workingLocked()
+			tile.Worker = index[at.worker]
+			tile.Stays = at.held.form != notBuilt && at.worker.workingLocked()
 		}
 		if c := e.handovers.tiles[t]; c != nil {
-			tiles[t].HandoverTo = index[c.tile.worker]
+			tile.HandoverTo, tile.CopyStored = index[c.tile.worker], c.tile.wantStored
 		}
-		targets[t] = placing.Target{Worker: layout.Owner[t], Stored: layout.Stored[t]}
+		job.Tiles = append(job.Tiles, tile)
 	}
-	return placing.Steps(tiles, targets, workers)
+	return job
 }
 
 // applyLocked takes the steps of a placement. Workers that lose tiles are told to drop them. It returns the handover
@@ -365,9 +301,9 @@ func (e *execution) applyLocked(steps []placing.Step, sessions []*session) (stop
 		switch step.Kind {
 		case placing.StopHandover:
 			stopped = e.handovers.to[sessions[step.Worker]]
-			e.handovers.stop(stopped)
+			e.handovers.stopLocked(stopped)
 		case placing.DropCopy:
-			e.handovers.drop(step.Tile)
+			e.handovers.dropLocked(step.Tile)
 		case placing.HandOver:
 			e.startHandoverLocked(step.Tile, sessions[step.Worker], step.Stored)
 		case placing.Remove:
@@ -375,22 +311,22 @@ func (e *execution) applyLocked(steps []placing.Step, sessions []*session) (stop
 		case placing.Put:
 			puts = append(puts, step)
 		case placing.SetStored:
-			p.setStored(step.Tile, step.Stored)
+			p.setStoredLocked(step.Tile, step.Stored)
 		}
 	}
 	for s, tiles := range leaving {
-		p.removeFrom(s, tiles)
+		p.removeFromLocked(s, tiles)
 		e.fleet.log.Info("moved tiles away from worker", "job", e.jobID, "worker", s.name, "tiles", len(tiles))
 	}
 	for _, put := range puts {
 		to := sessions[put.Worker]
 		if p.members[to] == nil {
-			p.join(to)
+			p.joinLocked(to)
 		}
-		p.put(put.Tile, to, put.Stored)
+		p.putLocked(put.Tile, to, put.Stored)
 	}
 	if len(leaving) > 0 || len(puts) > 0 {
-		p.dismissEmpty()
+		p.dismissEmptyLocked()
 	}
 	return stopped
 }

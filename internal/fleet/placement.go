@@ -7,17 +7,14 @@ import (
 )
 
 // placement records which worker has each tile of a job, and keeps account of the memory that this takes. Fleet.mu
-// guards it. Its methods expect the caller to hold Fleet.mu, except for needOn, which reads only what never changes.
-// Those that take tiles away expect that no operation uses the tiles.
+// guards it, except for what tile says. Methods that take tiles away expect that no operation uses the tiles.
 //
 // These are true between any two calls:
 //   - A tile that has a worker is on a member.
-//   - membership.tiles is the number of tiles on the member. A member without tiles leaves at the next dismissEmpty.
+//   - membership.tiles is the number of tiles on the member. A member without tiles leaves at the next
+//     dismissEmptyLocked.
 //   - session.tiles and session.used contain exactly the tiles and the fixed bytes of the members, besides what
 //     handovers and rescues reserve for copies.
-//
-// The running operation uses the tiles and memberships of its groups without the lock. Nothing else changes them while
-// it runs, except that Release takes the workers away from tiles.
 type placement struct {
 	fleet   *Fleet
 	key     string            // the job's id in commands
@@ -29,20 +26,25 @@ type placement struct {
 	ever    struct{ stored, computed bool } // forms in which tiles have been placed so far
 
 	// When tiles may move.
-	ops        int             // operations since tiles were last placed
-	balancedAt <-chan struct{} // of Fleet.Changed, when the placement was last balanced; nil forces a check
-	storedAt   <-chan struct{} // of Fleet.Changed, when tiles were last stored wherever there was room
+	ops        int    // operations since tiles were last placed
+	balancedAt uint64 // state.changes when the placement was last balanced; 0 forces a check
+	storedAt   uint64 // state.changes when tiles were last stored wherever there was room
 }
 
-// tile is where a tile is, and in which form.
+// tile is where a tile is, and in which form. Fleet.mu guards worker. The other fields change only while Fleet.mu is
+// held and nobody runs commands about the tile, so that either is enough to read them.
 type tile struct {
 	worker     *session // nil if it is not placed
 	epoch      uint64   // distinguishes this placement of the tile from all others
 	wantStored bool     // whether its entries should be stored
+	held       held
+}
 
-	// Owned by the running operation, or by the handover that builds the tile.
-	state buildState // as last reported by the worker
-	step  uint64     // step of its sums; 0 if it has none
+// held is what the worker of a tile has of it, as last reported. Whoever runs commands about the tile owns it, and
+// needs no lock: the running operation, or the handover that builds the tile.
+type held struct {
+	form buildState
+	step uint64 // step of its sums; 0 if it has none
 }
 
 // copied is a copy of a tile on a second worker. It belongs to a handover or a rescue, until it becomes the tile
@@ -80,13 +82,10 @@ func builtAs(stored bool) buildState {
 }
 
 // ready reports whether the tile is built in the form that is wanted.
-func (t *tile) ready() bool { return t.state == builtAs(t.wantStored) }
+func (t *tile) ready() bool { return t.held.form == builtAs(t.wantStored) }
 
 // toUnstore reports whether the tile is stored but should not be.
-func (t *tile) toUnstore() bool { return t.state == builtStored && !t.wantStored }
-
-// forget records that the worker has lost the tile.
-func (t *tile) forget() { t.state, t.step = notBuilt, 0 }
+func (t *tile) toUnstore() bool { return t.held.form == builtStored && !t.wantStored }
 
 // forget records that the worker has lost what it had of the job.
 func (m *membership) forget() { *m = membership{tiles: m.tiles} }
@@ -98,21 +97,22 @@ func newPlacement(f *Fleet, need planning.Workload) placement {
 	}
 }
 
-// needOn returns what the job needs on a worker.
-func (p *placement) needOn(s *session) planning.Workload {
-	need := p.need
+// needOn returns what a job needs on a worker.
+func needOn(need planning.Workload, s *session) planning.Workload {
 	need.Whole = need.Whole || !s.fetchesRows
 	return need
 }
 
-// fixedBytes returns the memory that the job takes on a worker besides tiles.
-func (p *placement) fixedBytes(s *session) int64 { return p.needOn(s).FixedBytes(s.threads) }
+// fixedBytes returns the memory that a job takes on a worker besides tiles.
+func fixedBytes(need planning.Workload, s *session) int64 {
+	return needOn(need, s).FixedBytes(s.threads)
+}
 
-// tileBytes returns the memory that a tile takes on its worker.
-func (p *placement) tileBytes(t int) int64 { return p.sizes[t].Bytes(p.tiles[t].wantStored) }
+// tileBytesLocked returns the memory that a tile takes on its worker.
+func (p *placement) tileBytesLocked(t int) int64 { return p.sizes[t].Bytes(p.tiles[t].wantStored) }
 
-// tilesOf returns the tiles that are placed on a worker.
-func (p *placement) tilesOf(s *session) []int {
+// tilesOfLocked returns the tiles that are placed on a worker.
+func (p *placement) tilesOfLocked(s *session) []int {
 	var tiles []int
 	for t := range p.tiles {
 		if p.tiles[t].worker == s {
@@ -122,96 +122,96 @@ func (p *placement) tilesOf(s *session) []int {
 	return tiles
 }
 
-// recheck makes the job look for a better placement before its next operation.
-func (p *placement) recheck() { p.balancedAt = nil }
+// recheckLocked makes the job look for a better placement before its next operation.
+func (p *placement) recheckLocked() { p.balancedAt = 0 }
 
-// record notes in which forms tiles have been placed.
-func (p *placement) record(stored bool) {
+// recordLocked notes in which forms tiles have been placed.
+func (p *placement) recordLocked(stored bool) {
 	p.ever.stored, p.ever.computed = p.ever.stored || stored, p.ever.computed || !stored
 }
 
-// newEpoch returns a number that no other tile or copy that was placed has, so that workers can tell them apart.
-func (p *placement) newEpoch() uint64 {
+// newEpochLocked returns a number that no other tile or copy that was placed has, so that workers can tell them apart.
+func (p *placement) newEpochLocked() uint64 {
 	p.epochs++
 	return p.epochs
 }
 
-// join makes a worker a member.
-func (p *placement) join(s *session) {
-	s.used += p.fixedBytes(s)
+// joinLocked makes a worker a member.
+func (p *placement) joinLocked(s *session) {
+	s.used += fixedBytes(p.need, s)
 	p.members[s] = &membership{}
 }
 
-// leave ends a worker's part in the job. The worker must have no tiles.
-func (p *placement) leave(s *session) {
-	p.tellToRelease(s)
-	s.used -= p.fixedBytes(s)
+// leaveLocked ends a worker's part in the job. The worker must have no tiles.
+func (p *placement) leaveLocked(s *session) {
+	p.tellToReleaseLocked(s)
+	s.used -= fixedBytes(p.need, s)
 	delete(p.members, s)
 	p.fleet.dismissIfIdleLocked(s)
 }
 
-// dismissEmpty makes the members without tiles leave, after tiles have moved.
-func (p *placement) dismissEmpty() {
+// dismissEmptyLocked makes the members without tiles leave, after tiles have moved.
+func (p *placement) dismissEmptyLocked() {
 	p.ops = 0
 	for s, member := range p.members {
 		if member.tiles == 0 {
-			p.leave(s)
+			p.leaveLocked(s)
 		}
 	}
 }
 
-// put places a tile, which must not be placed, on a member.
-func (p *placement) put(t int, s *session, stored bool) {
-	p.tiles[t] = tile{worker: s, epoch: p.newEpoch(), wantStored: stored}
+// putLocked places a tile, which must not be placed, on a member.
+func (p *placement) putLocked(t int, s *session, stored bool) {
+	p.tiles[t] = tile{worker: s, epoch: p.newEpochLocked(), wantStored: stored}
 	p.members[s].tiles++
 	s.tiles++
-	s.used += p.tileBytes(t)
-	p.record(stored)
+	s.used += p.tileBytesLocked(t)
+	p.recordLocked(stored)
 }
 
-// setStored sets whether a tile is stored on its worker, which learns it in the next operation.
-func (p *placement) setStored(t int, stored bool) {
-	p.tiles[t].worker.used += p.sizes[t].Bytes(stored) - p.tileBytes(t)
+// setStoredLocked sets whether a tile is stored on its worker, which learns it in the next operation.
+func (p *placement) setStoredLocked(t int, stored bool) {
+	p.tiles[t].worker.used += p.sizes[t].Bytes(stored) - p.tileBytesLocked(t)
 	p.tiles[t].wantStored = stored
-	p.record(stored)
+	p.recordLocked(stored)
 }
 
-// remove takes a tile off its worker, if it has one, without telling the worker. What the worker had of the tile stays
-// recorded until put or promote replaces it, because an operation that is just ending may still read it.
-func (p *placement) remove(t int) {
+// removeLocked takes a tile off its worker, if it has one, without telling the worker. What the worker had of the tile
+// stays recorded until put or promote replaces it, because an operation that is just ending may still read it.
+func (p *placement) removeLocked(t int) {
 	if s := p.tiles[t].worker; s != nil {
-		p.recheck()
+		p.recheckLocked()
 		s.tiles--
-		s.used -= p.tileBytes(t)
+		s.used -= p.tileBytesLocked(t)
 		p.members[s].tiles--
 		p.tiles[t].worker = nil
 	}
 }
 
-// removeFrom takes tiles off their worker and tells it to drop them.
-func (p *placement) removeFrom(s *session, tiles []int) {
+// removeFromLocked takes tiles off their worker and tells it to drop them.
+func (p *placement) removeFromLocked(s *session, tiles []int) {
 	var dropped []*workerv1.Tile
 	for _, t := range tiles {
 		dropped = append(dropped, &workerv1.Tile{Tile: uint32(t), Epoch: p.tiles[t].epoch})
-		p.remove(t)
+		p.removeLocked(t)
 	}
-	p.tellToDrop(s, dropped)
+	p.tellToDropLocked(s, dropped)
 }
 
-func (p *placement) tellToDrop(s *session, tiles []*workerv1.Tile) {
+func (p *placement) tellToDropLocked(s *session, tiles []*workerv1.Tile) {
 	s.postLocked(&workerv1.Command{JobId: p.key, Tiles: tiles,
 		Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
-func (p *placement) tellToRelease(s *session) {
+func (p *placement) tellToReleaseLocked(s *session) {
 	s.postLocked(&workerv1.Command{JobId: p.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 }
 
-// removeEnded takes tiles off workers whose sessions have ended.
-func (p *placement) removeEnded() {
+// removeEndedLocked takes tiles off workers whose sessions have ended.
+func (p *placement) removeEndedLocked() {
 	for t := range p.tiles {
 		if s := p.tiles[t].worker; s != nil && s.ended {
-			p.remove(t)
+			p.removeLocked(t)
 		}
 	}
 	for s := range p.members {
@@ -221,28 +221,28 @@ func (p *placement) removeEnded() {
 	}
 }
 
-// removeAll takes all tiles off their workers, which leave, and reports whether there were any.
-func (p *placement) removeAll() bool {
+// removeAllLocked takes all tiles off their workers, which leave, and reports whether there were any.
+func (p *placement) removeAllLocked() bool {
 	if len(p.members) == 0 {
 		return false
 	}
 	for t := range p.tiles {
-		p.remove(t)
+		p.removeLocked(t)
 	}
-	p.dismissEmpty()
+	p.dismissEmptyLocked()
 	return true
 }
 
-// reserveCopy reserves memory for a copy of a tile on a worker.
-func (p *placement) reserveCopy(s *session, t int, stored bool) *copied {
-	c := &copied{tile: tile{worker: s, epoch: p.newEpoch(), wantStored: stored}, number: t,
+// reserveCopyLocked reserves memory for a copy of a tile on a worker.
+func (p *placement) reserveCopyLocked(s *session, t int, stored bool) *copied {
+	c := &copied{tile: tile{worker: s, epoch: p.newEpochLocked(), wantStored: stored}, number: t,
 		bytes: p.sizes[t].Bytes(stored)}
 	s.used += c.bytes
 	return c
 }
 
-// freeCopies frees copies, and tells those of their workers that are still members to drop them.
-func (p *placement) freeCopies(copies []*copied) {
+// freeCopiesLocked frees copies, and tells those of their workers that are still members to drop them.
+func (p *placement) freeCopiesLocked(copies []*copied) {
 	dropped := map[*session][]*workerv1.Tile{}
 	for _, c := range copies {
 		s := c.tile.worker
@@ -251,16 +251,16 @@ func (p *placement) freeCopies(copies []*copied) {
 	}
 	for s, tiles := range dropped {
 		if p.members[s] != nil {
-			p.tellToDrop(s, tiles)
+			p.tellToDropLocked(s, tiles)
 		}
 	}
 }
 
-// promote makes a copy on a member the tile itself, which must not be placed.
-func (p *placement) promote(c *copied) {
+// promoteLocked makes a copy on a member the tile itself, which must not be placed.
+func (p *placement) promoteLocked(c *copied) {
 	p.tiles[c.number] = c.tile
 	s := c.tile.worker
 	p.members[s].tiles++
 	s.tiles++
-	p.record(c.tile.wantStored)
+	p.recordLocked(c.tile.wantStored)
 }

@@ -17,9 +17,9 @@ func (p *placement) check(t *rapid.T, sessions []*session, copies map[int]*copie
 		if s.ended {
 			continue
 		}
-		member, tiles, used := p.members[s], len(p.tilesOf(s)), int64(0)
-		for _, tile := range p.tilesOf(s) {
-			used += p.tileBytes(tile)
+		member, tiles, used := p.members[s], len(p.tilesOfLocked(s)), int64(0)
+		for _, tile := range p.tilesOfLocked(s) {
+			used += p.tileBytesLocked(tile)
 		}
 		for _, c := range copies {
 			if c.tile.worker == s {
@@ -32,7 +32,7 @@ func (p *placement) check(t *rapid.T, sessions []*session, copies map[int]*copie
 		case member != nil && member.tiles != tiles:
 			t.Fatalf("a member counts %d tiles and has %d", member.tiles, tiles)
 		case member != nil:
-			used += p.fixedBytes(s)
+			used += fixedBytes(p.need, s)
 		}
 		if s.tiles != tiles || s.used != used {
 			t.Fatalf("a worker counts %d tiles and %d bytes, and has %d and %d", s.tiles, s.used, tiles, used)
@@ -63,39 +63,39 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 			case s.ended && event < 9:
 			case event <= 2 && at.worker == nil:
 				if p.members[s] == nil {
-					p.join(s)
+					p.joinLocked(s)
 				}
-				p.put(tile, s, stored)
+				p.putLocked(tile, s, stored)
 			case event == 3:
-				p.remove(tile)
+				p.removeLocked(tile)
 			case event == 4 && at.worker != nil:
-				p.setStored(tile, stored)
+				p.setStoredLocked(tile, stored)
 			case event == 5 && p.members[s] != nil && copies[tile] == nil:
-				copies[tile] = p.reserveCopy(s, tile, stored)
+				copies[tile] = p.reserveCopyLocked(s, tile, stored)
 			case event == 6:
-				p.dismissEmpty()
+				p.dismissEmptyLocked()
 			case event == 7:
 				c := copies[tile]
 				switch {
 				case c == nil:
 					continue
 				case p.tiles[tile].worker == nil && p.members[c.tile.worker] != nil:
-					p.promote(c)
+					p.promoteLocked(c)
 				default:
-					p.freeCopies([]*copied{c})
+					p.freeCopiesLocked([]*copied{c})
 				}
 				delete(copies, tile)
 			case event == 8:
-				p.removeFrom(s, p.tilesOf(s))
+				p.removeFromLocked(s, p.tilesOfLocked(s))
 			case event == 9 && stored:
 				f.endSessionLocked(s, nil)
-				p.removeEnded()
+				p.removeEndedLocked()
 			case event == 9:
-				p.removeAll()
+				p.removeAllLocked()
 			}
 			p.check(t, sessions, copies)
 		}
-		p.removeAll()
+		p.removeAllLocked()
 		p.check(t, sessions, copies)
 	})
 }
@@ -107,7 +107,7 @@ func TestWhereTilesMoveIfOnlyDoubtedWorkersHaveRoom(t *testing.T) {
 	drains := func(s *session) { s.draining = true }
 	away := func(s *session) { s.stream, s.away = nil, true }
 	slow := func(s *session) { s.slow = true }
-	stalled := func(s *session) { s.stalled = 1 }
+	stalled := func(s *session) { s.stalled = []uint64{1} }
 	for name, c := range map[string]struct {
 		yield, doubt func(*session)
 		fullToo      bool // the full worker is as doubted as the other one
@@ -136,12 +136,12 @@ func TestWhereTilesMoveIfOnlyDoubtedWorkersHaveRoom(t *testing.T) {
 		if c.fullToo {
 			c.doubt(sessions[full])
 		}
-		e.placed.join(sessions[yielding])
+		e.placed.joinLocked(sessions[yielding])
 		for tile := range e.placed.tiles {
-			e.placed.put(tile, sessions[yielding], false)
+			e.placed.putLocked(tile, sessions[yielding], false)
 		}
 		c.yield(sessions[yielding])
-		layout, _ := e.findLayoutLocked(sessions)
+		layout, _ := e.snapshotLocked(sessions).Layout()
 		for tile, owner := range layout.Owner {
 			if owner != c.want {
 				t.Errorf("%s: tile %d is placed on worker %d", name, tile, owner)

@@ -22,11 +22,11 @@ func TestAnObjectIsNotUnreadableBecauseItsReaderWasLost(t *testing.T) {
 	lost := &session{id: "lost", readsObjects: true}
 	unit := &unitRead{unit: &ObjectUnit{URI: "s3://test/x"}, failed: map[*session]*fault.Error{}}
 	r := &objectsRead{waiting: []*unitRead{unit}, left: 1, reading: map[*session]bool{}}
-	if done, err := r.state([]*session{lost}, []*session{lost}); done || err != nil {
+	if done, err := r.over([]reader{{session: lost}}, []*session{lost}); done || err != nil {
 		t.Errorf("reading ended, with %v", err)
 	}
 	unit.failed[lost] = fault.New(fault.Unavailable, ranged.Unreadable, "403")
-	if done, err := r.state([]*session{lost}, []*session{lost}); !done || !fault.Is(err, ranged.Unreadable) {
+	if done, err := r.over([]reader{{session: lost}}, []*session{lost}); !done || !fault.Is(err, ranged.Unreadable) {
 		t.Errorf("reading ended: %v, with %v", done, err)
 	}
 }
@@ -42,12 +42,12 @@ func TestWorkersWithOtherRulesAreNotAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	able, _, attached, _ := f.readers()
-	if len(able) != 1 || able[0].name != "same" || len(attached) != 3 {
-		t.Fatalf("%d of %d workers are asked", len(able), len(attached))
+	able, attached, err := f.readers()
+	if err != nil || len(able) != 1 || able[0].session.name != "same" || len(attached) != 3 {
+		t.Fatalf("%d of %d workers are asked, %v", len(able), len(attached), err)
 	}
 	r := &objectsRead{waiting: []*unitRead{{}}, left: 1}
-	if done, err := r.state(nil, attached[:1]); !done || !fault.Is(err, "NO_READERS") { // the earlier one
+	if done, err := r.over(nil, attached[:1]); !done || !fault.Is(err, "NO_READERS") { // the earlier one
 		t.Errorf("reading ended: %v, with %v", done, err)
 	}
 }
@@ -58,7 +58,8 @@ func TestACanceledCallSaysWhy(t *testing.T) {
 	why := errors.New("the client has gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if _, err := f.await(ctx, ctx, time.Minute, &session{}, nil, 0); !errors.Is(err, why) {
+	_, err := f.await(ctx, awaited{to: &session{}, stallTimeout: time.Minute, released: ctx})
+	if !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
 }

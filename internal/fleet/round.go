@@ -114,14 +114,14 @@ func (c *conductor) placeHelp(number int) []*roundPart {
 	defer f.mu.Unlock()
 	late := c.parts[number].group
 	helpers, sessions := e.helpersLocked()
-	asks := c.round.Late(number, e.placed.copyable(late.tiles), helpers)
+	asks := c.round.Late(number, e.placed.copyableLocked(late.tiles), helpers)
 	var parts []*roundPart
 	for _, ask := range asks {
 		s := sessions[ask.Worker]
 		g := &group{role: rescues, session: s, member: e.placed.members[s], copies: map[int]*tile{}}
 		p := &roundPart{group: g}
 		for _, wanted := range ask.Copies {
-			made := e.placed.reserveCopy(s, wanted.Tile, wanted.Stored)
+			made := e.placed.reserveCopyLocked(s, wanted.Tile, wanted.Stored)
 			p.copies = append(p.copies, made)
 			g.tiles = append(g.tiles, wanted.Tile)
 			g.copies[wanted.Tile] = &made.tile
@@ -140,7 +140,7 @@ func (e *execution) helpersLocked() ([]round.Helper, map[string]*session) {
 	var helpers []round.Helper
 	sessions := map[string]*session{}
 	for s, member := range e.placed.members {
-		if member.tiles > 0 && !s.ended && !s.away && e.blame.accepts(s) {
+		if member.tiles > 0 && !s.ended && !s.away && e.blame.acceptsLocked(s) {
 			helpers = append(helpers, round.Helper{Worker: s.id, Threads: s.threads, Free: s.freeLocked()})
 			sessions[s.id] = s
 		}
@@ -149,18 +149,18 @@ func (e *execution) helpersLocked() ([]round.Helper, map[string]*session) {
 	return helpers, sessions
 }
 
-// copyable describes tiles as what others may hold copies of.
-func (p *placement) copyable(tiles []int) []round.Tile {
+// copyableLocked describes tiles as what others may hold copies of.
+func (p *placement) copyableLocked(tiles []int) []round.Tile {
 	var described []round.Tile
 	for _, t := range tiles {
-		described = append(described, round.Tile{Number: t, Forms: p.copyForms(t)})
+		described = append(described, round.Tile{Number: t, Forms: p.copyFormsLocked(t)})
 	}
 	return described
 }
 
-// copyForms returns the forms in which the job allows a copy of a tile, the best first. The copy of a tile that is not
-// stored, although it might be, is not stored either.
-func (p *placement) copyForms(t int) []round.Form {
+// copyFormsLocked returns the forms in which the job allows a copy of a tile, the best first. The copy of a tile that
+// is not stored, although it might be, is not stored either.
+func (p *placement) copyFormsLocked(t int) []round.Form {
 	stored := round.Form{Stored: true, Bytes: p.sizes[t].Bytes(true)}
 	computed := round.Form{Bytes: p.sizes[t].Bytes(false)}
 	switch rule := p.need.StorageRule(); {
@@ -180,15 +180,15 @@ func (c *conductor) settle(groups []*group) []*group {
 	defer e.fleet.mu.Unlock()
 	for _, rescue := range c.round.Rescues() {
 		if !rescue.Won || e.released.Err() != nil {
-			e.placed.freeCopies(c.copiesOf(rescue))
+			e.placed.freeCopiesLocked(c.copiesOf(rescue))
 			continue
 		}
 		late := c.parts[rescue.Late].group
-		e.placed.removeFrom(late.session, late.tiles)
+		e.placed.removeFromLocked(late.session, late.tiles)
 		late.parts = nil
 		late.err = errOvertaken
 		for _, made := range c.copiesOf(rescue) {
-			e.placed.promote(made)
+			e.placed.promoteLocked(made)
 		}
 		for _, number := range rescue.Helpers {
 			helper := c.parts[number].group
@@ -218,7 +218,7 @@ func (c *conductor) dismissOvertakenLocked() {
 		late := c.parts[rescue.Late].group.session
 		member := c.execution.placed.members[late]
 		if rescue.Won && member != nil && member.tiles == 0 && !late.ended {
-			c.execution.placed.leave(late)
+			c.execution.placed.leaveLocked(late)
 		}
 	}
 }
@@ -231,13 +231,13 @@ func (f *Fleet) markSlowLocked(s *session) {
 	overtaken := s.overtaken
 	f.log.Warn("worker was overtaken; it gets no tiles for a while", "worker", s.name, "id", s.id,
 		"overtaken", text.Plural(s.overtaken, "time"), "pause", pause)
-	f.changed.Notify()
+	f.notifyLocked()
 	time.AfterFunc(pause, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if !s.ended && s.overtaken == overtaken { // otherwise a longer pause has begun
 			s.slow = false
-			f.changed.Notify()
+			f.notifyLocked()
 		}
 	})
 }

@@ -26,7 +26,7 @@ func spreadTiles(sessions []*session) *execution {
 	rows := 10 * 1024 * len(sessions)
 	e := &execution{fleet: New(Config{}), rows: rows, placed: placement{tiles: make([]tile, partition.TileCount(rows))}}
 	for t := range e.placed.tiles {
-		e.placed.tiles[t] = tile{worker: sessions[t%len(sessions)], wantStored: true, state: builtStored}
+		e.placed.tiles[t] = tile{worker: sessions[t%len(sessions)], wantStored: true, held: held{form: builtStored}}
 	}
 	return e
 }

@@ -74,11 +74,11 @@ type session struct {
 	pending map[uint64]*call // unanswered commands by id
 
 	// Evidence against it.
-	stalled   uint64 // id of a command it seems to hang on; 0 for none
-	slow      bool   // recently overtaken by others
-	overtaken int    // how often it was overtaken
-	reported  string // the problem that the worker reported about itself in its last heartbeat; "" if none
-	noStore   string // why it could not read the object store when it last failed; empty if it never did
+	stalled   []uint64 // ids of the commands that it seems to hang on
+	slow      bool     // recently overtaken by others
+	overtaken int      // how often it was overtaken
+	reported  string   // the problem that the worker reported about itself in its last heartbeat; "" if none
+	noStore   string   // why it could not read the object store when it last failed; empty if it never did
 
 	// Reservations. Every placement and every handover keeps account of its part.
 	tiles  int               // tiles of all jobs
@@ -142,7 +142,7 @@ func (f *Fleet) admit(ctx context.Context, hello *workerv1.Hello) (*session, *at
 	f.cfg.Observe.Session(change)
 	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed,
 		"repeated", len(s.pending))
-	f.changed.Notify()
+	f.notifyLocked()
 	f.abandonCallsLocked()
 	return s, s.stream, nil
 }
@@ -222,7 +222,7 @@ func (f *Fleet) hear(sessionID string) {
 func (f *Fleet) seenLocked(s *session) {
 	late := f.silentLocked(s)
 	if s.lastSeen = time.Now(); late {
-		f.changed.Notify()
+		f.notifyLocked()
 	}
 }
 
@@ -248,7 +248,7 @@ func (f *Fleet) endSessionLocked(s *session, reason error) {
 	for e := range f.state.executions {
 		e.pace.Forget(s.id)
 	}
-	f.changed.Notify()
+	f.notifyLocked()
 }
 
 // detach records that a stream broke. The worker has LostAfter to come back with its session. A stream that breaks
@@ -270,7 +270,7 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 		return
 	}
 	f.log.Warn("worker's stream broke; waiting for it to return", "worker", s.name, "id", s.id, "error", cause)
-	f.changed.Notify()
+	f.notifyLocked()
 	if closed {
 		f.awaitReturnLocked(s)
 	}

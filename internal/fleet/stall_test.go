@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-const stalledAfter = time.Second
+const stalledAfter = slowdown * time.Second
 
 func impatient(cfg *fleet.Config) { losing(cfg); cfg.StalledAfter = stalledAfter }
 

@@ -26,16 +26,20 @@ func (e *KMeansExecutor) Step(ctx context.Context, queries []vector.Query) (*kme
 	s := newStepAnswers(e, queries)
 	op.name, op.resultStep = "step", e.job.current.step+1
 	op.maxBytes, op.decode, op.merge = s.maxBytes, unpackStep, s.merge
-	if err := e.job.atStep(ctx, op); err != nil {
-		e.job.current.step += 2 // some tiles are at the next step
+	var moves []labeling.Move
+	err := e.job.current.advance(func() error {
+		if err := e.job.atStep(ctx, op); err != nil {
+			return err
+		}
+		moves = vector.SortedMoves(e.job.current.k, slices.Concat(s.byTile...))
+		if err := e.job.shape().Apply(e.job.current.labels, moves); err != nil {
+			return fmt.Errorf("fleet: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
-	moves := vector.SortedMoves(e.job.current.k, slices.Concat(s.byTile...))
-	if err := e.job.shape().Apply(e.job.current.labels, moves); err != nil {
-		e.job.current.step += 2
-		return nil, fmt.Errorf("fleet: %w", err)
-	}
-	e.job.current.step++
 	for at, v := range s.changes {
 		e.sums[at] += v
 	}

@@ -30,7 +30,7 @@ func (e *execution) Usage() *Usage {
 	for s := range e.placed.members {
 		shares[s] = &planning.Share{
 			Worker: s.planned(s.capacity()),
-			Bytes:  e.placed.fixedBytes(s),
+			Bytes:  fixedBytes(e.need, s),
 		}
 	}
 	for t := range e.placed.tiles {
@@ -38,7 +38,7 @@ func (e *execution) Usage() *Usage {
 		if share == nil {
 			continue // not placed at the moment
 		}
-		share.Bytes += e.placed.tileBytes(t)
+		share.Bytes += e.placed.tileBytesLocked(t)
 		if e.placed.tiles[t].wantStored {
 			usage.EntryBytes += e.need.EntryBytes(t)
 			usage.Stored++
@@ -49,7 +49,7 @@ func (e *execution) Usage() *Usage {
 		}
 	}
 	for s, share := range shares {
-		share.Bytes = max(share.Bytes, e.placed.needOn(s).MinFreeBytes(s.threads))
+		share.Bytes = max(share.Bytes, needOn(e.need, s).MinFreeBytes(s.threads))
 		usage.Shares = append(usage.Shares, *share)
 	}
 	slices.SortFunc(usage.Shares, func(a, b planning.Share) int { return cmp.Compare(a.Name, b.Name) })
@@ -65,7 +65,7 @@ const noWorkers = "NO_WORKERS"
 func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 	f.mu.Lock()
 	var free, alone []planning.Worker
-	for _, s := range f.state.workers() {
+	for _, s := range f.state.workersLocked() {
 		if s.takesTilesLocked() {
 			free = append(free, s.planned(s.freeLocked()))
 			alone = append(alone, s.planned(s.capacity()))

@@ -217,13 +217,14 @@ const worthMoving = 0.9
 // if there is room, because it must be built again anyway. Balance moves nothing and returns false if the largest
 // load would not fall by a tenth. All tiles must have a host.
 func (l *Layout) Balance(rule StorageRule) bool {
-	before := l.clone()
-	l.levelOut(rule, 0)
-	if load := maxLoad(before.load, l.hosts); load > 0 && maxLoad(l.load, l.hosts) <= worthMoving*load {
-		return true
+	after := l.clone()
+	after.levelOut(rule, 0)
+	load := maxLoad(l.load, l.hosts)
+	if load == 0 || maxLoad(after.load, l.hosts) > worthMoving*load {
+		return false
 	}
-	*l = *before
-	return false
+	*l = *after
+	return true
 }
 
 func (l *Layout) clone() *Layout {

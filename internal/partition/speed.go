@@ -138,8 +138,8 @@ func median(of []ratio) float64 {
 // Weigh returns hosts with the weights that the shares are based on.
 func (s *Shares) Weigh(hosts []Host) []Host { return weigh(hosts, s.speeds) }
 
-// Due reports whether it is time to compare speeds, after a number of operations on one placement.
-func (s *Shares) Due(operations int) bool { return operations > 0 && operations%speedSamples == 0 }
+// SpeedsDue reports whether it is time to compare speeds, after a number of operations on one placement.
+func SpeedsDue(operations int) bool { return operations > 0 && operations%speedSamples == 0 }
 
 // savingsGrowth is how many times as much each change of the shares must save than the one before.
 const savingsGrowth = 4
@@ -168,30 +168,31 @@ func (s *Shares) Rebalance(l *Layout, rule StorageRule, operations int, atLeast 
 	if speeds == nil {
 		return Gain{}, false
 	}
-	before := l.clone()
 	factor := math.Pow(savingsGrowth, float64(s.changes))
-	l.hosts = weigh(l.hosts, speeds)
-	l.share = shares(len(l.sizes), l.hosts)
-	was := maxLoad(l.load, l.hosts)
+	after := l.clone()
+	after.hosts = weigh(l.hosts, speeds)
+	after.share = shares(len(l.sizes), after.hosts)
+	was := maxLoad(l.load, after.hosts)
 	all := 0.0
-	for _, host := range l.hosts {
+	for _, host := range after.hosts {
 		all += host.Weight
 	}
 	pays := func(is, cost float64) bool {
 		return is <= worthMoving*was && (was-is)*float64(operations) >= factor*max(cost, atLeast)
 	}
-	if pays(float64(len(l.Owner))/all, 0) { // otherwise not even tiles that can be divided would pay
-		l.levelOut(rule, 1)
-		is := maxLoad(l.load, l.hosts)
-		gain := Gain{Saved: was - is, Cost: buildSeconds(before, l, speeds)}
-		if pays(is, gain.Cost) {
-			s.speeds = speeds
-			s.changes++
-			return gain, true
-		}
+	if !pays(float64(len(l.Owner))/all, 0) { // not even tiles that can be divided would pay
+		return Gain{}, false
 	}
-	*l = *before
-	return Gain{}, false
+	after.levelOut(rule, 1)
+	is := maxLoad(after.load, after.hosts)
+	gain := Gain{Saved: was - is, Cost: buildSeconds(l, after, speeds)}
+	if !pays(is, gain.Cost) {
+		return Gain{}, false
+	}
+	*l = *after
+	s.speeds = speeds
+	s.changes++
+	return gain, true
 }
 
 // buildSeconds returns how long it takes to build the tiles that have moved from one layout to another. Hosts build at

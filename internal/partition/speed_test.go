@@ -55,7 +55,7 @@ func (r *run) built(before []int) {
 
 // operate runs an operation that takes size times what an average one does, and rebalances as fleets do.
 func (r *run) operate(size float64, noise func() float64) {
-	if r.shares.Due(r.ops) {
+	if SpeedsDue(r.ops) {
 		l := NewLayout("job", r.layout.sizes, r.shares.Weigh(r.hosts))
 		for tile, h := range r.layout.Owner {
 			l.MarkPlaced(tile, h, true)

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-
 	"github.com/cleave-project/cleave/internal/signal"
 )
 
@@ -26,7 +25,8 @@ type commands struct {
 func newCommands() *commands { return &commands{wake: make(chan struct{}, 1)} }
 
 // add queues a command if it is new, and returns nil. If the command has run, add returns an answer to be sent again.
-// The coordinator waits for one command of a job at a time, so that is the last answer; nobody waits for any other.
+// The coordinator waits for one command of a job at a time: its answer is the last one. Nobody waits for any other, but
+// the coordinator repeats a command until it is answered, so add returns that it is done.
 func (c *commands) add(command *workerv1.Command) *workerv1.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -32,7 +32,7 @@ type job struct {
 	ended chan struct{} // closed when that goroutine has returned
 
 	// The fields below are used only by the job's own goroutine.
-	binding
+	perSession
 	rows      int
 	need      planning.Workload // determines how much memory the job takes
 	shard     shard             // nil before the job is prepared
@@ -41,12 +41,19 @@ type job struct {
 	rowPieces *rowPieces        // what tiles of a job by rows are built from; nil for other jobs
 	datasetID string            // empty until the data set is opened
 	tiles     map[int]bool      // the built tiles; true if stored
-	epochs    map[uint32]uint64 // newest epoch seen of each tile
-	lists     []tileList        // remembered lists of tiles, by ascending number
-	models    numberedValues    // of the last queries
 	reserved  int64             // bytes reserved of the worker's memory
 	reading   *objectReading    // the object that an import reads; nil for other jobs
 }
+
+// perSession is what a job has of its session. It is replaced as a whole when a kept job is bound to another one.
+type perSession struct {
+	binding
+	epochs map[uint32]uint64 // newest epoch seen of each tile
+	lists  []tileList        // remembered lists of tiles, by ascending number
+	models numberedValues    // of the last queries
+}
+
+func newPerSession(b binding) perSession { return perSession{binding: b, epochs: map[uint32]uint64{}} }
 
 // binding ties a job to a session.
 type binding struct {
@@ -61,7 +68,7 @@ func newJob(w *worker) *job {
 	w.jobs.Add(1)
 	return &job{
 		worker: w, offerID: strconv.FormatUint(w.offers.Add(1), 10), commands: newCommands(),
-		tiles: map[int]bool{}, epochs: map[uint32]uint64{},
+		tiles: map[int]bool{}, perSession: newPerSession(binding{}),
 	}
 }
 
@@ -90,7 +97,7 @@ func (j *job) bind(s *session, id string) {
 
 // run runs the queued commands until the job is over or its session is.
 func (j *job) run(b binding) {
-	j.binding, j.epochs, j.lists, j.models = b, map[uint32]uint64{}, nil, numberedValues{}
+	j.perSession = newPerSession(b)
 	j.leave() // the share is that of the session before, and may look alive while it still stores a piece
 	defer func() {
 		if !b.kept.Load() {

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-
 	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker/exchange"

@@ -9,7 +9,8 @@ import (
 )
 
 // build builds tiles, stored or computed; tiles that are already built are converted. It reserves all memory first.
-// If it fails, nothing has changed.
+// If it fails, it drops the new tiles. Those to be converted count as they were, whether or not the shard has converted
+// some of them: building them again converts the others.
 func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 	more, less, total := int64(0), int64(0), int64(0)
 	var fresh []int

@@ -190,7 +190,8 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 
 // A coordinator that gave up a command, because its job was canceled, does not take the result. That is no failure.
 func TestAResultThatNobodyWaitsFor(t *testing.T) {
-	j := &job{binding: binding{ctx: t.Context(), session: &session{client: nothingToFetch{}}}}
+	j := &job{perSession: perSession{
+		binding: binding{ctx: t.Context(), session: &session{client: nothingToFetch{}}}}}
 	if _, err := j.resultPayload(&workerv1.Command{}, make([]byte, wire.InlineBytes+1)); !errors.Is(err,
 		kernel.ErrNotReady) {
 		t.Errorf("the error is %v", err)

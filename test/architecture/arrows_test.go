@@ -153,7 +153,7 @@ var packages = []packageRule{
 	{"fleet/delivery", api, "fault fleet/delivery/tree signal wire"},
 	{"fleet/pace", io, "partition"},
 	{"fleet/round", pure, ""},
-	{"fleet/placing", pure, ""},
+	{"fleet/placing", pure, "partition"},
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
 	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault " +
 		"fleet/check fleet/delivery fleet/outbox fleet/pace fleet/placing fleet/round kernel numeric/vector " +

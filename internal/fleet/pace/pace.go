@@ -133,13 +133,6 @@ func (m *Meter) Weigh(hosts []partition.Host) []partition.Host {
 	return m.shares.Weigh(hosts)
 }
 
-// Due reports whether it is time to rebalance, after a number of operations on one placement.
-func (m *Meter) Due(operations int) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.shares.Due(operations)
-}
-
 // Rebalance moves tiles so that shares match the speeds of workers, if that pays and has cost more than the limit.
 func (m *Meter) Rebalance(l *partition.Layout, rule partition.StorageRule, operations int) (partition.Gain, bool) {
 	m.mu.Lock()

@@ -1,10 +1,12 @@
-// Package placing decides by which steps the tiles of a job get from where they are to where a layout wants them. It
-// changes nothing: the fleet carries the steps out, in their order.
+// Package placing decides where the tiles of a job should be, and by which steps they get there from where they are. It
+// changes nothing: the fleet takes a snapshot (Job), and carries the steps out, in their order.
 //
 // A tile that moves is built on its new worker at once, in the next operation, or in the background: then its old
 // worker goes on with it until it is built, which is a handover. A worker cannot do both, build tiles in the background
 // and take part in operations.
 package placing
+
+import "github.com/cleave-project/cleave/internal/partition"
 
 // None stands for no worker. Workers are given by their numbers in the layout.
 const None = -1
@@ -14,6 +16,7 @@ type Tile struct {
 	Worker     int  // that has it, or None
 	Stored     bool // whether its entries should be stored there
 	HandoverTo int  // another worker, which builds it in the background, or None
+	CopyStored bool // whether its entries should be stored there
 	Stays      bool // it is built, and its worker can go on with it while another one builds it
 }
 
@@ -25,7 +28,13 @@ type Target struct {
 
 // Worker is what a worker can do.
 type Worker struct {
-	MayJoin bool // it has no tiles of the job, and may build some in the background
+	Host    partition.Host // its memory and weight; Layout decides whether it accepts tiles, and before others
+	Usable  bool           // it may get tiles of the job, even if it is doubted
+	Doubt   Doubt
+	Yields  bool // its tiles should move to others as soon as possible
+	Works   bool // it can go on with its tiles while others build them
+	Fresh   bool // it has no tiles of the job, and nothing speaks against giving it some
+	MayJoin bool // it is fresh, and may build tiles in the background
 	Builds  bool // it builds tiles in the background now
 }
 
