@@ -36,7 +36,7 @@ type contractCase struct {
 
 type contractError struct {
 	Code, Reason, Field string
-	RetryAfter          float64
+	RetryAfter          float64 // seconds
 }
 
 // contractKinds are the kinds of the codes in the contract.
@@ -55,7 +55,8 @@ func (e *contractError) status() error {
 	if e.Reason == "" {
 		return status.Error(e.code(), "not now")
 	}
-	return wire.Status(fault.New(contractKinds[e.Code], e.Reason, "not now").OnField(e.Field).RetryIn(e.RetryAfter))
+	wait := time.Duration(e.RetryAfter * float64(time.Second))
+	return wire.Status(fault.New(contractKinds[e.Code], e.Reason, "not now").OnField(e.Field).RetryIn(wait))
 }
 
 // contractServer plays a case.

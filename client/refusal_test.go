@@ -60,8 +60,8 @@ func connectTo(t *testing.T, handle func(call int32, stream grpc.ServerStream) e
 	return c, warnings
 }
 
-func refusal(seconds float64) error {
-	return wire.Status(fault.New(fault.ResourceExhausted, "TOO_MANY_CALLS", "there is too much to do").RetryIn(seconds))
+func refusal(wait time.Duration) error {
+	return wire.Status(fault.New(fault.ResourceExhausted, "TOO_MANY_CALLS", "there is too much to do").RetryIn(wait))
 }
 
 // A call that is refused for the moment is repeated, and the user is told.
@@ -84,17 +84,17 @@ func TestRefusedCallsAreRepeated(t *testing.T) {
 
 // Nobody tries without end, nor where nothing says that it helps.
 func TestRefusalsAreBounded(t *testing.T) {
-	for seconds, want := range map[float64]int{0.0001: 1 + maxRefusals, 0: 1} {
+	for wait, want := range map[time.Duration]int{100 * time.Microsecond: 1 + maxRefusals, 0: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
 			c := refusedClient(t, func() error {
 				calls++
-				return refusal(seconds)
+				return refusal(wait)
 			})
 			_, err := c.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: "data"})
 			if e, is := errors.AsType[*Error](err); !is || e.Reason != "TOO_MANY_CALLS" ||
 				e.Code != codes.ResourceExhausted || calls != want {
-				t.Errorf("with a hint of %v s: %v after %d calls, want %d", seconds, err, calls, want)
+				t.Errorf("with a hint of %v: %v after %d calls, want %d", wait, err, calls, want)
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func TestUnavailableIsRepeatedWhenItSays(t *testing.T) {
 				t.Errorf("call %d came after %v", calls, time.Since(last))
 			}
 			last = time.Now()
-			return wire.Status(fault.New(fault.Unavailable, "NO_ROOM", "the workers are full").RetryIn(delay.Seconds()))
+			return wire.Status(fault.New(fault.Unavailable, "NO_ROOM", "the workers are full").RetryIn(delay))
 		}
 		c := refusedClient(t, full)
 		for what, call := range map[string]func() error{
@@ -184,7 +184,7 @@ func TestDownloadsGoOn(t *testing.T) {
 			Labels: all[first : first+1]}); err != nil || first == len(all)-1 {
 			return err
 		}
-		return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
+		return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(time.Millisecond))
 	})
 	if labels, err := c.Labels(t.Context(), "job"); err != nil || !slices.Equal(labels, all) {
 		t.Errorf("labels are %v, %v", labels, err)
@@ -230,7 +230,7 @@ func TestWatchesGoOn(t *testing.T) {
 			if err := stream.SendMsg(event(&cleavev1.Event{Sequence: 1})); err != nil {
 				return err
 			}
-			return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
+			return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(time.Millisecond))
 		}
 		return stream.SendMsg(
 			event(&cleavev1.Event{Sequence: 2,
