@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -61,7 +62,7 @@ type contractAnswer struct {
 
 type contractError struct {
 	Code, Reason, Field string
-	RetryAfter          float64
+	RetryAfter          float64 // seconds
 	Temporary           bool
 }
 
@@ -92,9 +93,10 @@ func (e *contractError) fault() *fault.Error {
 	if e == nil {
 		return nil
 	}
+	wait := time.Duration(e.RetryAfter * float64(time.Second))
 	for kind := fault.InvalidArgument; kind <= fault.PermissionDenied; kind++ {
 		if wire.CodeOf(kind) == codeNamed(e.Code) {
-			return fault.New(kind, e.Reason, "not now").OnField(e.Field).RetryIn(e.RetryAfter)
+			return fault.New(kind, e.Reason, "not now").OnField(e.Field).RetryIn(wait)
 		}
 	}
 	panic(e.Code)

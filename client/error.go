@@ -80,7 +80,7 @@ func (e *Error) Temporary() bool {
 // ofFault returns the error for a fault.
 func ofFault(f *fault.Error) *Error {
 	return &Error{Code: wire.CodeOf(f.Kind), Reason: f.Reason, Message: f.Message, Field: f.Field, Metadata: f.Metadata,
-		RetryAfter: time.Duration(f.Retry * float64(time.Second)), fault: f}
+		RetryAfter: f.Retry, fault: f}
 }
 
 // explaining returns the error for a fault that explains why something failed.
@@ -139,7 +139,7 @@ func (c *Client) unavailable(s *status.Status, err error) error {
 		f := fault.New(fault.Unavailable, reason, "the coordinator at %s cannot handle the call now: %s",
 			c.address, s.Message())
 		if delay, helps := wire.RetryDelay(err); helps {
-			f = f.RetryIn(delay.Seconds())
+			f = f.RetryIn(delay)
 		}
 		return explaining(err, f)
 	}
@@ -165,7 +165,7 @@ func watchLost(jobID string, err error) error {
 	}
 	return explaining(e, fault.New(fault.Unavailable, WatchLost,
 		"job %s cannot be watched, and may still be running: %s", jobID, e.Message).With("job_id", jobID).RetryIn(
-		e.RetryAfter.Seconds()))
+		e.RetryAfter))
 }
 
 // notCleave returns the error for an address where something else answers.

@@ -24,14 +24,13 @@ func TestOutcomeOf(t *testing.T) {
 			Txn{Delete: []string{"a", "a"}}.validate(),
 			Txn{Delete: make([]string, MaxCommitOps+1)}.validate(),
 			checkName("../x"), valueDamaged("jobs/1"),
-			fault.Wrap(fault.New(fault.ResourceExhausted, "STORE_FULL", "full"), "leader election"),
 			explainEtcd(rpctypes.ErrTooManyOps), explainEtcd(rpctypes.ErrRequestTooLarge),
-			explainEtcd(rpctypes.ErrNoSpace), explainEtcd(rpctypes.ErrCorrupt),
-			explainEtcd(rpctypes.ErrPermissionDenied), explainEtcd(rpctypes.ErrUserEmpty),
+			explainEtcd(rpctypes.ErrCorrupt), explainEtcd(rpctypes.ErrPermissionDenied), explainEtcd(rpctypes.ErrUserEmpty),
 			fault.New(fault.DataLoss, "RESULT_DAMAGED", "damaged").Because(ErrClosed), // a cause is only for the log
 		},
 		Conflict: {ErrConflict},
-		NoSpace:  {full, fault.Wrap(full, "jobs/1")},
+		NoSpace: {full, fault.Wrap(full, "jobs/1"), explainEtcd(rpctypes.ErrNoSpace),
+			fault.Wrap(explainEtcd(rpctypes.ErrNoSpace), "leader election")},
 		Unanswered: {
 			explainEtcd(rpctypes.ErrNoLeader), explainEtcd(rpctypes.ErrTimeout), explainEtcd(rpctypes.ErrLeaderChanged),
 			unanswered(errDiskSlow),
@@ -68,6 +67,27 @@ func TestWhatOutcomesMean(t *testing.T) {
 	} {
 		if got := (row{outcome.MayPass(), outcome.MayBeCommitted(), outcome.IsFinal()}); got != want {
 			t.Errorf("%v: got %+v, want %+v", outcome, got, want)
+		}
+	}
+}
+
+// What callers ask for, and how they end, raises no alert about the store.
+func TestFailuresOfStores(t *testing.T) {
+	for _, err := range []error{
+		nil, ErrNotFound, fmt.Errorf("blob %q: %w", "x", ErrExists), ErrConflict, ErrNotLeader, ErrClosed,
+		context.Canceled, fmt.Errorf("reading: %w", context.DeadlineExceeded),
+	} {
+		if isFailure(err) {
+			t.Errorf("%v is a failure", err)
+		}
+	}
+	for _, err := range []error{
+		unanswered(errDiskSlow), explainEtcd(rpctypes.ErrNoSpace), explainEtcd(rpctypes.ErrCorrupt),
+		explainEtcd(rpctypes.ErrPermissionDenied), valueDamaged("jobs/1"), io.ErrUnexpectedEOF,
+		&Failure{fault.New(fault.Unavailable, storeFailed, "failed")},
+	} {
+		if !isFailure(err) {
+			t.Errorf("%v is no failure", err)
 		}
 	}
 }
