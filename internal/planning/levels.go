@@ -32,9 +32,6 @@ const (
 	manyLevelStarts = 10
 )
 
-// SideBySideEntries is the largest number of entries for which fits of a graph run concurrently.
-const SideBySideEntries = 1 << 22
-
 // vertices returns the number of vertices, 0 if there are no levels.
 func (l *Levels) vertices() int {
 	if l == nil {
@@ -72,7 +69,7 @@ func (l *Levels) coordinatorBytes() int64 {
 		first = false
 	})
 	bytes += float64(l.Entries)*entryBytes + float64(l.Vertices)*workRowBytes
-	if l.Entries <= SideBySideEntries {
+	if l.Entries <= multilevel.SideBySideEntries {
 		bytes *= float64(min(fitsAtOnce, max(1, l.Fits)))
 	}
 	return int64(levelGarbage * bytes)

@@ -10,10 +10,10 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/model"
+	"github.com/cleave-project/cleave/internal/clustering/multilevel"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/parallel"
-	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -83,7 +83,7 @@ func (f *fitter) fitsAtOnce(s *space) int {
 	switch {
 	case s.name == clustering.SpaceMixture:
 		return 1
-	case s.name == clustering.SpaceLevels && len(s.graph.Column) > planning.SideBySideEntries:
+	case s.name == clustering.SpaceLevels && len(s.graph.Column) > multilevel.SideBySideEntries:
 		return 1
 	case s.name == clustering.SpaceLevels:
 		return f.spaces.threads

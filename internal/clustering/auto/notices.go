@@ -68,13 +68,11 @@ func oneKindNotice(p *Problem) clustering.Notice {
 // unitsNotices warns if a single column decides which rows are near and auto chose the units.
 func unitsNotices(p *Problem, chosen clustering.Space) []clustering.Notice {
 	unscaled := chosen == clustering.SpaceRows || chosen == clustering.SpaceNeighbors
-	if !unscaled || p.spec.Scale != clustering.ScaleDefault {
+	points, dense := p.points()
+	if !unscaled || !dense || p.spec.Scale != clustering.ScaleDefault {
 		return nil
 	}
-	_, notices, err := clustering.UnitsOf(p.data, clustering.ScaleDefault)
-	if err != nil {
-		return nil
-	}
+	_, notices := clustering.UnitsOfPoints(points, clustering.ScaleDefault)
 	return notices
 }
 

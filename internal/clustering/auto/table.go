@@ -20,8 +20,8 @@ const (
 	// defaultSparseNeighbors is the same for sparse rows, whose distances tell less: most of them share no column. On
 	// eight collections of texts, 30 gives a mean ARI of .22, 10 gives .16.
 	defaultSparseNeighbors = 30
-	// longSearch is the longest time that finding neighbors may take, in seconds on usualThreads threads. It is judged
-	// by the shape of the data, because what is tried must not depend on which workers are available.
+	// longSearch is the longest time that finding neighbors may take, in seconds on usualThreads threads, as
+	// searchSeconds judges by the shape of the data: what is tried must not depend on which workers are available.
 	longSearch   = 60
 	usualThreads = 2
 	// maxEigenvalues is the maximum of n k for which eigenvectors of a given graph are computed. It bounds memory.

@@ -28,7 +28,10 @@ const (
 	// ManyEntries is the number of entries above which up to manyMerged vertices are merged at a time instead of two.
 	// That saves levels, each of which takes about as much memory as the graph.
 	ManyEntries = 1 << 24
-	manyMerged  = 8
+	// SideBySideEntries is the largest number of entries of a graph that is clustered several times at once: the levels
+	// of larger ones take too much memory. No answer depends on it.
+	SideBySideEntries = 1 << 22
+	manyMerged        = 8
 )
 
 // Options controls how a graph is clustered.
