@@ -165,6 +165,9 @@ func moments(t testing.TB, c resumeCase) [][]byte {
 		clustering.NopObserver{}); err != nil {
 		t.Fatal(err)
 	}
+	if repeated := memory.Repeated(); len(repeated) > 0 {
+		t.Errorf("pieces with these names were opened more than once, so not all was saved: %q", repeated)
+	}
 	return found
 }
 
