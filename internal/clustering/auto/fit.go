@@ -36,7 +36,8 @@ type task struct {
 	brief bool // with fewer starts, to decide whether the method is worth a full fit
 }
 
-// nameIn returns the name of the task's snapshot. No other task of the run has it: every task is fitted once.
+// nameIn returns the name of the task's snapshot. No other task of the run has it, because every task is fitted once;
+// snapshot.Memory.Repeated tells if that is not so.
 func (t task) nameIn(s *space) string {
 	return fmt.Sprintf("%s, %s, fold %d, brief %t", s.name, t.use, t.fold, t.brief)
 }
@@ -198,7 +199,8 @@ func (f *fitter) fitLocally(ctx context.Context, t task, at *coordinates) (*clus
 	if err != nil {
 		return nil, err
 	}
-	results, err := leastOf(ctx, w, [][]*kmeans.Problem{problems})
+	// Named apart from the run without constraints in localRows.
+	results, err := leastOf(snapshot.Within(ctx, "variants"), w, [][]*kmeans.Problem{problems})
 	if err != nil {
 		return nil, err
 	}
