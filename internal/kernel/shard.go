@@ -70,7 +70,6 @@ var ErrNotReady = errors.New("kernel: tile is not ready")
 // repeating either changes nothing, so every operation is safe to retry.
 type Shard struct {
 	source     *Source
-	threads    int
 	tiles      map[int]*tile
 	operands   Operands
 	labels     []int32 // lane after lane
@@ -110,7 +109,7 @@ type tile struct {
 
 // NewShard returns a shard without tiles that uses the given number of threads, at least one.
 func NewShard(source *Source, threads int) *Shard {
-	s := &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}, pool: parallel.NewPool(threads)}
+	s := &Shard{source: source, tiles: map[int]*tile{}, pool: parallel.NewPool(threads)}
 	s.sweepTile = func(at int) error { return s.sweepOne(s.activeTiles[at]) }
 	s.assignTile = func(at int) error { return s.assignOne(s.activeTiles[at]) }
 	return s
@@ -301,5 +300,5 @@ func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 
 // parallel calls do for 0..count-1 on the shard's threads and returns the first error by index.
 func (s *Shard) parallel(ctx context.Context, count int, do func(at int) error) error {
-	return s.pool.Run(ctx, s.threads, count, do)
+	return s.pool.Run(ctx, count, do)
 }

@@ -174,7 +174,7 @@ func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options,
 	labels = slices.Clone(o.Labels)
 	merge := func(into []int32, count int) error {
 		last := levels[len(levels)-1]
-		next, err := contract(ctx, last, into, count, r.pool, r.threads)
+		next, err := contract(ctx, last, into, count, r.pool)
 		if labels != nil {
 			labels = merged(last, labels, o.K, into, count)
 		}
