@@ -76,12 +76,11 @@ func unitsNotices(p *Problem, chosen clustering.Space) []clustering.Notice {
 	return notices
 }
 
-// findSuspects returns what outcomes say about the answer and about the supervision, given the outcome that agrees best
-// and all that are of all folds.
-func findSuspects(
-	p *Problem, best outcome, agreement float64, all outcomes,
-) ([]clustering.Notice, []clustering.Suspect) {
+// findSuspects returns what outcomes say about the answer and about the supervision, given the judged one that agrees
+// best and all that are of all folds.
+func findSuspects(p *Problem, best *outcome, all outcomes) ([]clustering.Notice, []clustering.Suspect) {
 	var notices []clustering.Notice
+	agreement := best.score.Agreement()
 	if agreement < nearChance {
 		notices = append(notices,
 			notice("NEAR_CHANCE", "the best method has an agreement of %.2f with the held-out %s, "+

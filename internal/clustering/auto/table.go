@@ -60,24 +60,14 @@ const (
 // regime is how a method is chosen. It depends on how much supervision there is.
 type regime uint8
 
-// The regimes. The first that applies is taken.
-//
-//	           supervision                 spaces that compete   uses that compete     replaces the baseline if
-//	unguided   none, or a single seed      see baseline          none                  (the baseline is the answer)
-//	oneKind    must-links or cannot-links  that of the baseline  usual                 always
-//	           alone
-//	few        fewer than EnoughPairs      all, by all pairs     usual and cuts; with  a space: above clearlyBetter
-//	           pairs                                             a mixture also hard   a use: atLeast(clearlyWorse)
-//	                                                             k-means
-//	manySeeds  fromManySeeds or more,      rows                  discriminant          always
-//	           on dense points
-//	folds      more                        all                   candidates            see candidates
+// The regimes. The first that applies is taken. docs/ALGORITHMS.md, "The table", says for each which methods compete and
+// what replaces the baseline.
 const (
-	unguided regime = iota + 1
-	oneKind
-	few
-	manySeeds
-	folds
+	unguided  regime = iota + 1 // there is no supervision, or a single seed: the baseline is the answer
+	oneKind                     // only must-links or only cannot-links, which cannot compare methods
+	few                         // fewer than heldout.EnoughPairs pairs: the space is chosen first, then the use
+	manySeeds                   // fromManySeeds or more, on dense points: only classifiers compete
+	folds                       // more: the candidates compete on held-out pairs
 )
 
 const (
