@@ -44,6 +44,7 @@ func NeighborWorkload(data dataset.Dataset, datasetBytes int64, count int) Workl
 type neighborJob struct{ Workload }
 
 func (w neighborJob) rows() int                   { return w.Neighbors.Rows }
+func (w neighborJob) tiles() int                  { return partition.TileCount(w.rows()) }
 func (neighborJob) partName() string              { return "the search for neighbors" }
 func (neighborJob) storageName(bool, bool) string { return "neighbors" }
 func (neighborJob) passes() float64               { return 1 }

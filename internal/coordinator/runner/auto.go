@@ -45,7 +45,7 @@ func newAutoRunner(
 		r.parts = append(r.parts, part)
 	}
 	if len(r.parts) == 0 {
-		r.parts = []planning.Workload{{Levels: levels}}
+		r.parts = []planning.Workload{{Coordinator: planning.Coordinator{Levels: levels}}}
 		return r, nil
 	}
 	if fitted := problem.Fitted(); fitted > 0 {
@@ -125,8 +125,8 @@ func (r *autoRunner) scoresNeed(fitted int) planning.Workload {
 
 func (r *autoRunner) matrixNeed(p *kernelkmeans.Problem) planning.Workload {
 	return planning.Workload{DatasetBytes: r.bytes, K: 1,
-		Matrix: &planning.Matrix{Spec: p.Matrix, Products: embedding.ProductsAtOnce},
-		Eigen:  r.eigensolver()}
+		Matrix:      &planning.Matrix{Spec: p.Matrix, Products: embedding.ProductsAtOnce},
+		Coordinator: planning.Coordinator{Eigen: r.eigensolver()}}
 }
 
 // eigensolver describes the searches for eigenvectors, which run in this process.
