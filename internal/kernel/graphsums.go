@@ -183,7 +183,8 @@ func (s *graphSums) removeContributor(r int, c int32, v float64) bool {
 		return false
 	}
 	row[at].sum -= v
-	if row[at].contributors--; row[at].contributors == 0 {
+	row[at].contributors--
+	if row[at].contributors == 0 {
 		row[at] = row[len(row)-1]
 		s.used[r]--
 	}

@@ -40,7 +40,8 @@ func (l *Levels) each(level func(vertices, entries float64)) {
 		if vertices <= max(multilevel.MinVertices, multilevel.CoarseVertices*float64(l.K)) {
 			return
 		}
-		if vertices /= pairShrinking; entries > multilevel.ManyEntries {
+		vertices /= pairShrinking
+		if entries > multilevel.ManyEntries {
 			vertices /= groupShrinking / pairShrinking
 		}
 		entries = min(entries, vertices*vertices)

@@ -195,7 +195,8 @@ func (f *fitter) newClassifier(
 	}
 	c := &classifier{rows: fitted.Rows}
 	var err error
-	if c.raw, c.scaled, err = f.take(c.rows, units); err != nil {
+	c.raw, c.scaled, err = f.take(c.rows, units)
+	if err != nil {
 		return nil, err
 	}
 	c.classes = slices.Compact(slices.Sorted(slices.Values(fitted.Classes)))
@@ -204,10 +205,12 @@ func (f *fitter) newClassifier(
 		place, _ := slices.BinarySearch(c.classes, class)
 		index[i] = int32(place)
 	}
-	if c.rule, err = discriminant.Choose(ctx, c.scaled, index, fitted.Weights, len(c.classes)); err != nil {
+	c.rule, err = discriminant.Choose(ctx, c.scaled, index, fitted.Weights, len(c.classes))
+	if err != nil {
 		return nil, err
 	}
-	if c.coefficients, err = c.rule.Fit(c.scaled, index, fitted.Weights, len(c.classes)); err != nil {
+	c.coefficients, err = c.rule.Fit(c.scaled, index, fitted.Weights, len(c.classes))
+	if err != nil {
 		return nil, err
 	}
 	for i := range c.coefficients {
@@ -222,7 +225,8 @@ func (f *fitter) newClassifier(
 		f.forests[fold] = &model.Forest{Trees: trees, Weight: forestWeight}
 	}
 	c.forest = f.forests[fold]
-	if c.clusters = f.labels; c.clusters == nil {
+	c.clusters = f.labels
+	if c.clusters == nil {
 		c.clusters = s.unconstrained.labels
 	}
 	c.shares = classShares(c.clusters, known, f.p.spec.K)

@@ -55,14 +55,17 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 		folds:     cmp.Or(o.Folds, DefaultFolds),
 	}
 	var err error
-	if p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight); err != nil {
+	p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight)
+	if err != nil {
 		return nil, err
 	}
-	if p.none, err = constraint.NewSet(p.n, nil, constraint.UnitWeight); err != nil {
+	p.none, err = constraint.NewSet(p.n, nil, constraint.UnitWeight)
+	if err != nil {
 		return nil, err
 	}
 	p.supervision = heldout.New(p.given, spec.Supervision.Seeds, spec.K, p.folds, spec.Random(clustering.StreamFolds))
-	if p.known, err = p.findKnown(heldout.None); err != nil {
+	p.known, err = p.findKnown(heldout.None)
+	if err != nil {
 		return nil, err
 	}
 	p.spaces, p.Warnings = p.listSpaces()

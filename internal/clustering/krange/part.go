@@ -170,7 +170,8 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 	atOnce := r.partsAtOnce(spec)
 	err := parallel.Run(ctx, atOnce, len(r.parts), func(at int) error {
 		p := r.parts[at]
-		if values[at] = -1; p.data.Rows() < spec.K {
+		values[at] = -1
+		if p.data.Rows() < spec.K {
 			return nil
 		}
 		found, err := r.solver.Small(ctx, r.firstPart+at, p.data, p.spec(spec, len(labels)), r.threads/atOnce)
@@ -270,7 +271,8 @@ func (r *run) cloudStability(ctx context.Context, points *dataset.Points) ([]flo
 	if err != nil {
 		return nil, nil //nolint:nilerr // for example, weights are those of the rows of the data
 	}
-	if cloud.parts, err = newParts(data, spec); err != nil {
+	cloud.parts, err = newParts(data, spec)
+	if err != nil {
 		return nil, err
 	}
 	values, err := cloud.strengths(ctx, spec, whole.Labels)

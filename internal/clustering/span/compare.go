@@ -114,7 +114,8 @@ func (c *chooser) place(point int32) int32 {
 func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answer) (err error) {
 	answer.Chosen = winner.CutCandidate
 	if winner.fit == nil {
-		if answer.Labels, err = c.Paper(ctx, winner.Rule, c.Pairs); err != nil || answer.Labels != nil {
+		answer.Labels, err = c.Paper(ctx, winner.Rule, c.Pairs)
+		if err != nil || answer.Labels != nil {
 			return err
 		}
 		return c.finish(ctx, plain, plain, answer)

@@ -68,7 +68,8 @@ func (r *Recipe) Apply(ctx context.Context, t *table.Table) (*Prepared, error) {
 	for at := range sources {
 		prepared.Notices = append(prepared.Notices, sources[at].notices()...)
 	}
-	if prepared.IDs, err = r.ids(t); err != nil {
+	prepared.IDs, err = r.ids(t)
+	if err != nil {
 		return nil, err
 	}
 	if labels := t.Column(r.Label); labels != nil {
@@ -266,7 +267,8 @@ func blankRows(t *table.Table) []int32 {
 		if at == 0 {
 			blank = choose.All[int32](t.Rows())
 		}
-		if blank = slices.DeleteFunc(blank, func(row int32) bool { return !c.IsEmpty(int(row)) }); len(blank) == 0 {
+		blank = slices.DeleteFunc(blank, func(row int32) bool { return !c.IsEmpty(int(row)) })
+		if len(blank) == 0 {
 			return nil
 		}
 	}
@@ -403,7 +405,8 @@ func (p *Prepared) classes(c *table.Column) []string {
 	unknown, first := 0, ""
 	for row, label := range labels {
 		if label != "" && table.IsUnknownClass(label) {
-			if unknown++; first == "" {
+			unknown++
+			if first == "" {
 				first = label
 			}
 			labels[row] = ""

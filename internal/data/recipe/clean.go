@@ -132,7 +132,8 @@ func findStrays(c *table.Column, decimals string) strays {
 			found.numbers++
 			continue
 		}
-		if found.count++; found.first < 0 {
+		found.count++
+		if found.first < 0 {
 			found.first = row
 		}
 		if table.IsPlaceholder(s) {

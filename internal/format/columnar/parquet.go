@@ -377,7 +377,8 @@ func (f *Parquet) beginGroup() (err error) {
 		if c.leaf < 0 {
 			continue
 		}
-		if f.chunks[at], err = f.chunkOf(group.MetaData(), c); err != nil {
+		f.chunks[at], err = f.chunkOf(group.MetaData(), c)
+		if err != nil {
 			return err
 		}
 		f.chunks[at].group = group

@@ -98,7 +98,8 @@ func (r *Reader) sniff() error {
 	if err := r.findColumns(source, b, d, hasHeader, lines+1); err != nil {
 		return err
 	}
-	if r.skipped = lines; !hasHeader {
+	r.skipped = lines
+	if !hasHeader {
 		return r.start(source, start)
 	}
 	rows := 1
@@ -292,7 +293,8 @@ func (r *Reader) Next() (*table.Table, error) {
 	for {
 		if len(r.queue) == 0 {
 			var err error
-			if r.queue, err = r.blocks.Next(); err != nil {
+			r.queue, err = r.blocks.Next()
+			if err != nil {
 				return nil, err
 			}
 			if len(r.queue) == 0 {
@@ -419,7 +421,8 @@ func (r *Reader) survey() error {
 			}
 		}
 		var err error
-		if r.queue, err = r.blocks.Next(); err != nil {
+		r.queue, err = r.blocks.Next()
+		if err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,8 @@ func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, queries
 			return nil, fmt.Errorf("vector: lane %d after lane %d is out of order or out of range [0, %d)", q.Lane,
 				lane, s.lanes)
 		}
-		if lane = q.Lane; q.Model.Clusters != s.clusters {
+		lane = q.Lane
+		if q.Model.Clusters != s.clusters {
 			return nil, fmt.Errorf("vector: the model has %d clusters, want %d as the labels have", q.Model.Clusters,
 				s.clusters)
 		}

@@ -80,7 +80,8 @@ func (s *Shard) Reset() {
 func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 	tiles := make([]*tile, len(numbers))
 	for i, number := range numbers {
-		if tiles[i] = s.tiles[number]; tiles[i] == nil {
+		tiles[i] = s.tiles[number]
+		if tiles[i] == nil {
 			return nil, errNotReady
 		}
 	}
