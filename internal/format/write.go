@@ -184,8 +184,8 @@ func WriteEmbedding(w io.Writer, ids []string, index []int32, columns int, value
 
 // WriteFile writes a file atomically: write fills a temporary file in the same directory, which is renamed once its
 // bytes are on disk. After an error the path is unchanged; after a crash of the machine it has the old file or the new
-// one, because the new name may not be on disk yet. A file that is replaced keeps its permissions, and a symbolic link to
-// it stays one.
+// one, because the new name may not be on disk yet. A file that is replaced keeps its permissions, and a symbolic link
+// to it stays one.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	target := path
 	before, missing := os.Stat(path)

@@ -119,8 +119,8 @@ func (s *Shard) loadDiagonal(t *tile) error {
 	return nil
 }
 
-// ready returns the tiles with the given numbers. It returns ErrNotReady unless labels and tiles are loaded at the step,
-// and the stats fit the operands.
+// ready returns the tiles with the given numbers. It returns ErrNotReady unless labels and tiles are loaded at the
+// step, and the stats fit the operands.
 func (s *Shard) ready(numbers []int, step uint64, stats []ClusterStats) ([]*tile, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {

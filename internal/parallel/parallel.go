@@ -47,10 +47,10 @@ func NewPool(threads int) *Pool {
 // Threads returns the number of goroutines.
 func (p *Pool) Threads() int { return p.threads }
 
-// Run calls do for the pieces 0..count-1, in this order, on the goroutines of the pool and waits for all of them. Once a
-// piece fails, it starts no others. If several pieces fail, it returns the error of the lowest, so that the same input
-// gives the same error. Once ctx is done, remaining pieces fail with its error. A panic in do becomes an error, because
-// the caller could not recover from it on another goroutine.
+// Run calls do for the pieces 0..count-1, in this order, on the goroutines of the pool and waits for all of them. Once
+// a piece fails, it starts no others. If several pieces fail, it returns the error of the lowest, so that the same
+// input gives the same error. Once ctx is done, remaining pieces fail with its error. A panic in do becomes an error,
+// because the caller could not recover from it on another goroutine.
 func (p *Pool) Run(ctx context.Context, count int, do func(at int) error) error {
 	return p.RunOn(ctx, p.threads, count, do)
 }

@@ -119,8 +119,8 @@ func Within(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, contextKey{}, s)
 }
 
-// Open returns the named piece of a context's work. Every name must be opened only once, because two pieces with the same
-// name could not be told apart: opening it again returns nil, so that its work is not saved, and Repeated tells.
+// Open returns the named piece of a context's work. Every name must be opened only once, because two pieces with the
+// same name could not be told apart: opening it again returns nil, so that its work is not saved, and Repeated tells.
 func Open(ctx context.Context, name string) *Piece {
 	s, _ := ctx.Value(contextKey{}).(scope)
 	if s.memory == nil {
@@ -174,8 +174,8 @@ func (p *Piece) read(done bool) *Reader {
 }
 
 // Keep offers the state of a piece. The state is encoded immediately if the piece has not been encoded since the last
-// Ask, and otherwise ignored. It is of about the given size, for which room is made before it is encoded. If the size is
-// 0, which small states may pass, whether it fits is decided after it is encoded.
+// Ask, and otherwise ignored. It is of about the given size, for which room is made before it is encoded. If the size
+// is 0, which small states may pass, whether it fits is decided after it is encoded.
 func (p *Piece) Keep(bytes int, encode func(*Writer)) {
 	if p == nil {
 		return

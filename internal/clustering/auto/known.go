@@ -18,8 +18,8 @@ func (p *Problem) knownWithout(fold int) (*discriminant.Known, error) {
 	return p.findKnown(fold)
 }
 
-// findKnown finds what knownWithout returns: seeds, and rows whose class follows from constraints. Seeds define classes.
-// Without seeds, k must-link components that are pairwise apart do.
+// findKnown finds what knownWithout returns: seeds, and rows whose class follows from constraints. Seeds define
+// classes. Without seeds, k must-link components that are pairwise apart do.
 func (p *Problem) findKnown(fold int) (*discriminant.Known, error) {
 	set, err := constraint.NewSet(p.n, p.shown(task{use: clustering.UseHard, fold: fold}), constraint.UnitWeight)
 	if err != nil {

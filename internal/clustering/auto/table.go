@@ -60,8 +60,8 @@ const (
 // regime is how a method is chosen. It depends on how much supervision there is.
 type regime uint8
 
-// The regimes. The first that applies is taken. docs/ALGORITHMS.md, "The table", says for each which methods compete and
-// what replaces the baseline.
+// The regimes. The first that applies is taken. docs/ALGORITHMS.md, "The table", says for each which methods compete
+// and what replaces the baseline.
 const (
 	unguided  regime = iota + 1 // there is no supervision, or a single seed: the baseline is the answer
 	oneKind                     // only must-links or only cannot-links, which cannot compare methods

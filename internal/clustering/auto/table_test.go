@@ -47,7 +47,8 @@ func TestTheDocumentHasTheDecision(t *testing.T) {
 			t.Errorf("the document does not say %q", limit)
 		}
 	}
-	const head = "| use | spaces | a contradiction | fewer than 10 checks | 10 checks or more |\n|---|---|---|---|---|\n"
+	const head = "| use | spaces | a contradiction | fewer than 10 checks | 10 checks or more |\n" +
+		"|---|---|---|---|---|\n"
 	_, table, found := strings.Cut(document, head)
 	if !found {
 		t.Fatalf("the document has no table %s", head)

@@ -10,7 +10,8 @@ import (
 )
 
 // clean returns a column as the feature reads it: dates become numbers, and cells that stand for missing values become
-// empty. It never modifies c. If a cell of a feature of dates is no date in its format, it returns c with allDates false.
+// empty. It never modifies c. If a cell of a feature of dates is no date in its format, it returns c with allDates
+// false.
 func (f *Feature) clean(c *table.Column, decimals string) (cleaned *table.Column, allDates bool) {
 	switch {
 	case f.isCheck() && c.Type == table.Text:

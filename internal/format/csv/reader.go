@@ -318,8 +318,8 @@ func (r *Reader) Next() (*table.Table, error) {
 	}
 }
 
-// check returns why the rows of the next block cannot be taken: they cannot be read, they follow a note, which only ends
-// a file, or they contradict the kinds of the columns.
+// check returns why the rows of the next block cannot be taken: they cannot be read, they follow a note, which only
+// ends a file, or they contradict the kinds of the columns.
 func (r *Reader) check(block scan.ParsedBlock[*parsedRows]) error {
 	switch {
 	case block.Err != nil:
@@ -341,8 +341,8 @@ func (r *Reader) takeEmptyRows() (*table.Table, error) {
 	return r.emptyRows.take(&r.layout)
 }
 
-// accept adds what was read besides the cells of a block: its empty rows at the end, skipped lines and notes. It fails if
-// there are too many notes or rows.
+// accept adds what was read besides the cells of a block: its empty rows at the end, skipped lines and notes. It fails
+// if there are too many notes or rows.
 func (r *Reader) accept(parsed *parsedRows) error {
 	if r.emptyRows.rows == 0 {
 		r.emptyRows = parsed.emptyRows
