@@ -145,7 +145,7 @@ func (lane *running) begin(ctx context.Context, job *jobRuns) {
 // advance runs every restart without a pending request until its next request or its end.
 func (s *schedule) advance() error {
 	// Restarts check the context themselves.
-	return s.threads.Run(context.Background(), s.server.Threads(), len(s.lanes), func(at int) error {
+	return s.threads.Run(context.Background(), len(s.lanes), func(at int) error {
 		if lane := &s.lanes[at]; lane.job != nil && lane.request == nil {
 			request, more := lane.resume()
 			lane.request, lane.ended = request, !more

@@ -69,6 +69,12 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 		}
 		return nil, nil, invalid.New(invalid.ScaleNeedsPoints, "scale", scale, "kind", data.Kind())
 	}
+	units, notices = UnitsOfPoints(points, scale)
+	return units, notices, nil
+}
+
+// UnitsOfPoints is UnitsOf for dense points, which every scale suits.
+func UnitsOfPoints(points *dataset.Points, scale Scale) (units *dataset.Units, notices []Notice) {
 	switch scale {
 	case ScaleDefault:
 		notices = oneDecides(points)
@@ -85,9 +91,9 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 	}
 	rule := ruleOf[scale]
 	if rule == dataset.Raw && len(points.Categorical) == 0 {
-		return nil, notices, nil
+		return nil, notices
 	}
-	return dataset.UnitsBy(rule, points), notices, nil
+	return dataset.UnitsBy(rule, points), notices
 }
 
 // UnlikeUnits returns why the columns of points appear to have different units, or nil if they may have the same.

@@ -118,7 +118,8 @@ func (b *binaryTable) Close() {
 // Next returns the next rows, io.EOF after the last. A file that is read as a whole must have a row.
 func (b *binaryTable) Next() (*table.Table, error) {
 	t, err := b.reader.Next()
-	switch err = named(b.name, err); {
+	err = named(b.name, err)
+	switch {
 	case errors.Is(err, io.EOF) && b.rows == 0 && !b.partial:
 		return nil, NoRows(b.name)
 	case errors.Is(err, io.EOF):
@@ -128,7 +129,8 @@ func (b *binaryTable) Next() (*table.Table, error) {
 	case err != nil:
 		return nil, (&scan.Source{Name: b.name}).ReadError(err)
 	}
-	if b.rows += t.Rows(); b.rows > table.MaxRows {
+	b.rows += t.Rows()
+	if b.rows > table.MaxRows {
 		return nil, fault.Invalid("TOO_MANY_ROWS", "%s: the file has more than %s rows, the largest number supported",
 			b.name, strconv.Itoa(table.MaxRows))
 	}

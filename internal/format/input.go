@@ -163,7 +163,8 @@ func (in Input) suffix() (string, error) {
 	}
 	suffix := ""
 	err := in.begin(func(s *scan.Source) {
-		if suffix = s.Suffix; suffix == "" || suffix == ".dat" || suffix == ".data" {
+		suffix = s.Suffix
+		if suffix == "" || suffix == ".dat" || suffix == ".data" {
 			head, ended := s.Peek(peeked / 4)
 			if ended == nil { // the last cell may go on
 				head = head[:bytes.LastIndexAny(head, " \t\n")+1]

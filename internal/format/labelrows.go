@@ -61,7 +61,8 @@ func scoreColumn(name string, values []float64) table.Column {
 	c := table.Column{Name: name, Type: table.Number, Numbers: make([]float64, len(values)),
 		Empty: make([]bool, len(values))}
 	for row, v := range values {
-		if c.Empty[row] = math.IsNaN(v); !c.Empty[row] {
+		c.Empty[row] = math.IsNaN(v)
+		if !c.Empty[row] {
 			c.Numbers[row] = v
 		}
 	}
@@ -153,7 +154,8 @@ func LoadLabelRows(path string) (*LabelRows, error) {
 		case "id":
 			rows.IDs = c.Texts
 		case "label":
-			if rows.Labels, err = labelsOf(path, c); err != nil {
+			rows.Labels, err = labelsOf(path, c)
+			if err != nil {
 				return nil, err
 			}
 		case "class":
@@ -191,7 +193,8 @@ func labelsOf(path string, c *table.Column) ([]int32, error) {
 func scoresOf(c *table.Column) []float64 {
 	scores := make([]float64, c.Len())
 	for row := range scores {
-		if scores[row] = math.NaN(); c.Type != table.Text && !c.IsEmpty(row) {
+		scores[row] = math.NaN()
+		if c.Type != table.Text && !c.IsEmpty(row) {
 			scores[row] = c.Number(row)
 		}
 	}

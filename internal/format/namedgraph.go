@@ -62,7 +62,8 @@ func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 // detectGraph sets the format of standard input, which has no telling name.
 func (in *Input) detectGraph() error {
 	return in.begin(func(s *scan.Source) {
-		if in.Format = strings.TrimPrefix(s.Suffix, "."); in.Format == "" {
+		in.Format = strings.TrimPrefix(s.Suffix, ".")
+		if in.Format == "" {
 			head, _ := s.Peek(peeked / 4)
 			in.Format = graphText(head)
 		}

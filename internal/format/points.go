@@ -29,7 +29,8 @@ func (in Input) points(drop bool) (points *dataset.Points, header []string, inco
 		return m.Points, m.Header, nil, nil
 	}
 	if drop {
-		if incomplete, err = m.DropIncomplete(in.Name()); err != nil {
+		incomplete, err = m.DropIncomplete(in.Name())
+		if err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -79,7 +80,8 @@ func (in Input) sparsePoints(features int, drop bool) (points *dataset.SparsePoi
 		return nil, nil, err
 	}
 	if drop {
-		if incomplete, err = m.DropIncomplete(in.Name()); err != nil {
+		incomplete, err = m.DropIncomplete(in.Name())
+		if err != nil {
 			return nil, nil, err
 		}
 	}

@@ -182,9 +182,10 @@ func WriteEmbedding(w io.Writer, ids []string, index []int32, columns int, value
 	})
 }
 
-// WriteFile writes a file atomically: write fills a temporary file in the same directory, which is renamed once
-// everything is on disk. After an error the path is unchanged. A file that is replaced keeps its permissions, and a
-// symbolic link to it stays one.
+// WriteFile writes a file atomically: write fills a temporary file in the same directory, which is renamed once its
+// bytes are on disk. After an error the path is unchanged; after a crash of the machine it has the old file or the new
+// one, because the new name may not be on disk yet. A file that is replaced keeps its permissions, and a symbolic link
+// to it stays one.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	target := path
 	before, missing := os.Stat(path)
@@ -192,7 +193,8 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 		if !before.Mode().IsRegular() {
 			return fault.Invalid("BAD_OUTPUT", "%s is not a regular file; give another path", path)
 		}
-		if target, err = filepath.EvalSymlinks(path); err != nil {
+		target, err = filepath.EvalSymlinks(path)
+		if err != nil {
 			return fmt.Errorf("cannot write %s: %w", path, err)
 		}
 	}
@@ -240,7 +242,8 @@ func createBeside(path string) (*os.File, error) {
 	for try := range 1000 {
 		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d-%d.tmp", filepath.Base(path), os.Getpid(), try))
 		var file *os.File
-		if file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
+		file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
 			return file, nil
 		} else if !os.IsExist(err) {
 			break

@@ -19,14 +19,10 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []
 	if err != nil {
 		return nil, err
 	}
-	if s.source.graph != nil {
-		for i := range stats {
-			s.terms[i].sortBySquare()
-		}
-	}
-	s.activeStats = stats
+	s.setTerms(stats)
+	s.operation.stats = stats
 	err = s.parallel(ctx, len(tiles), s.assignTile)
-	s.activeStats = nil
+	s.operation.stats = nil // it is the caller's
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +40,8 @@ func (s *Shard) assignOne(t *tile) error {
 	}
 	w := s.workspaces.borrow()
 	t.moves = t.moves[:0]
-	for i := range s.activeStats {
-		w.assignment = s.assignment(t, s.activeStats[i].Lane)
+	for i, lane := range s.operation.stats {
+		w.assignment = s.assignment(t, lane.Lane)
 		w.terms = &s.terms[i]
 		t.moves = t.sums.assign(t.moves, w)
 	}
@@ -69,6 +65,7 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64,
 	if err != nil {
 		return nil, err
 	}
+	s.setTerms(stats)
 	byTile := make([]labeling.Candidate, len(tiles)*len(stats))
 	err = s.parallel(ctx, len(tiles), func(at int) error {
 		if err := s.loadDiagonal(tiles[at]); err != nil {
@@ -122,8 +119,8 @@ func (s *Shard) loadDiagonal(t *tile) error {
 	return nil
 }
 
-// ready returns the tiles with the given numbers and prepares the cluster terms from the stats. It returns ErrNotReady
-// unless labels and tiles are loaded at the step, and another error if the stats do not fit the operands.
+// ready returns the tiles with the given numbers. It returns ErrNotReady unless labels and tiles are loaded at the
+// step, and the stats fit the operands.
 func (s *Shard) ready(numbers []int, step uint64, stats []ClusterStats) ([]*tile, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -138,33 +135,38 @@ func (s *Shard) ready(numbers []int, step uint64, stats []ClusterStats) ([]*tile
 		}
 	}
 	k := s.operands.K
-	for i, lane := range stats {
+	for _, lane := range stats {
 		if lane.Lane < 0 || lane.Lane >= s.operands.lanes() || len(lane.Weight) != k || len(lane.SelfAffinity) != k ||
 			len(lane.Count) != k {
 			return nil, ErrNotReady
 		}
+	}
+	return tiles, nil
+}
+
+// setTerms prepares the terms of the clusters that distances need, one for each lane with stats.
+func (s *Shard) setTerms(stats []ClusterStats) {
+	for i, lane := range stats {
 		if i == len(s.terms) {
 			s.terms = append(s.terms, clusterTerms{})
 		}
 		s.terms[i].set(lane)
+		if s.source.graph != nil {
+			s.terms[i].sortBySquare()
+		}
 	}
-	return tiles, nil
 }
 
 // Fits returns two lists for each lane with stats, each with one value for every row of the given tiles: the distance
 // d_ic of Kulis2009 (1) to the row's own cluster, and the distance to the nearest other non-empty cluster. The first is
 // +Inf for a row without a cluster, the second if there is no other cluster.
 func (s *Shard) Fits(ctx context.Context, numbers []int, step uint64, stats []ClusterStats) ([][]float64, error) {
-	if _, err := s.ready(numbers, step, stats); err != nil {
+	tiles, err := s.ready(numbers, step, stats)
+	if err != nil {
 		return nil, err
 	}
-	s.workspaces.reset(s.operands.clusters())
-	if s.source.graph != nil {
-		for i := range stats {
-			s.terms[i].sortBySquare()
-		}
-	}
-	return s.listsPerRow(ctx, numbers, 2*len(stats), func(t *tile, list int, dst []float64) error {
+	s.setTerms(stats)
+	return s.listsPerRow(ctx, tiles, 2*len(stats), func(t *tile, list int, dst []float64) error {
 		if err := s.loadDiagonal(t); err != nil {
 			return err
 		}
@@ -194,38 +196,5 @@ func (a *assignment) ownParts(dst, sums []float64) {
 		if own := a.own(r); own >= 0 {
 			dst[r] = a.part(r, own, sums[r])
 		}
-	}
-}
-
-// otherParts iterates over clusters, because the sums of a cluster are contiguous.
-func (s *denseSums) otherParts(dst []float64, w *workspace) {
-	for r := range dst {
-		dst[r] = math.Inf(1)
-	}
-	a := &w.assignment
-	for _, c := range a.terms.nonEmpty {
-		for r, sum := range s.values[int(a.first+c)*s.stride:][:len(dst)] {
-			if a.own(r) != c {
-				dst[r] = min(dst[r], a.terms.distancePart(c, sum, a.weights[r]))
-			}
-		}
-	}
-}
-
-// otherParts compares the clusters adjacent to a row with the nearest of all others, where S_ic = 0.
-func (s *graphSums) otherParts(dst []float64, w *workspace) {
-	a := &w.assignment
-	for r := range dst {
-		own := a.own(r)
-		row := s.row(r)
-		least := math.Inf(1)
-		for i := range row {
-			if c := row[i].cluster; c != own {
-				least = min(least, a.part(r, c, row[i].sum))
-			}
-		}
-		w.mark(own, row, 1)
-		dst[r] = min(least, nearestOther(w.place, a.terms))
-		w.mark(own, row, 0)
 	}
 }

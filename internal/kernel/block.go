@@ -131,33 +131,3 @@ func addCommon(dst []float64, wanted, columns []int32, values []float64) {
 		}
 	}
 }
-
-func (t *graphTile) pick(dst []float64, width int, rows, columns []int32) error {
-	for at, i := range rows {
-		neighbors, weights := t.row(int(i))
-		addCommon(dst[at*width:], columns, neighbors, weights)
-	}
-	return nil
-}
-
-// pick writes the entries of some rows, which must be in the tile, and columns to dst, row by row.
-func (t *denseTile) pick(dst []float64, width int, rows, columns []int32) error {
-	at := 0
-	copyColumn := func(column []float32) {
-		for r, i := range rows {
-			dst[r*width+at] = float64(column[int(i)-t.rows.From])
-		}
-		at++
-	}
-	if t.entries != nil {
-		for _, j := range columns {
-			copyColumn(t.column(int(j)))
-		}
-		return nil
-	}
-	return t.forEachPass(columns, func(some []int32, p *pass) {
-		for c := range some {
-			copyColumn(p.column(c))
-		}
-	})
-}

@@ -267,3 +267,25 @@ func (t *denseTile) applyRuns(sums []float64, l *layout, in window, v view, next
 func (t *denseTile) sumsOf(sums []float64, c int32) []float64 {
 	return sums[int(c)*t.stride:][:t.stride]
 }
+
+// pick writes the entries of some rows, which must be in the tile, and columns to dst, row by row.
+func (t *denseTile) pick(dst []float64, width int, rows, columns []int32) error {
+	at := 0
+	copyColumn := func(column []float32) {
+		for r, i := range rows {
+			dst[r*width+at] = float64(column[int(i)-t.rows.From])
+		}
+		at++
+	}
+	if t.entries != nil {
+		for _, j := range columns {
+			copyColumn(t.column(int(j)))
+		}
+		return nil
+	}
+	return t.forEachPass(columns, func(some []int32, p *pass) {
+		for c := range some {
+			copyColumn(p.column(c))
+		}
+	})
+}

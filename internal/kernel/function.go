@@ -132,7 +132,8 @@ func power(v float64, p int) float64 {
 		if p&1 == 1 {
 			result *= v
 		}
-		if p >>= 1; p == 0 {
+		p >>= 1
+		if p == 0 {
 			return result
 		}
 		v *= v

@@ -17,15 +17,15 @@ import (
 // without shift, which cancels in the difference. A row that has no cluster, or is alone in its cluster, cannot move:
 // its gain is -Inf.
 func (s *Shard) Gains(ctx context.Context, numbers []int, step uint64, stats []ClusterStats) ([][]float64, error) {
-	if _, err := s.ready(numbers, step, stats); err != nil {
+	tiles, err := s.ready(numbers, step, stats)
+	if err != nil {
 		return nil, err
 	}
-	s.workspaces.reset(s.operands.clusters())
 	terms := make([]gainTerms, len(stats))
 	for i := range stats {
 		terms[i].set(stats[i])
 	}
-	return s.listsPerRow(ctx, numbers, len(stats), func(t *tile, i int, dst []float64) error {
+	return s.listsPerRow(ctx, tiles, len(stats), func(t *tile, i int, dst []float64) error {
 		if err := s.loadDiagonal(t); err != nil {
 			return err
 		}
@@ -91,51 +91,6 @@ func (s *Shares) Leaving(c int32, sum, diagonal, a float64) float64 {
 // Joining returns how much the association rises when a point of weight a joins cluster c, where sum is S_ic.
 func (s *Shares) Joining(c int32, sum, diagonal, a float64) float64 {
 	return (2*sum + diagonal - float64(a*s.Share[c])) / (s.Weight[c] + a)
-}
-
-// joining iterates over clusters, because the sums of a cluster are contiguous.
-func (s *denseSums) joining(dst []float64, terms *gainTerms, w *workspace) {
-	for r := range dst {
-		dst[r] = math.Inf(-1)
-	}
-	a := &w.assignment
-	for _, c := range terms.nonEmpty {
-		label := a.first + c
-		for r, sum := range s.values[int(label)*s.stride:][:len(dst)] {
-			if v := terms.Joining(c, sum, a.diagonal[r], a.weights[r]); v > dst[r] && a.labels[r] != label {
-				dst[r] = v
-			}
-		}
-	}
-}
-
-// joining compares the clusters adjacent to a row. Among all others, where S_ic = 0, it stops as soon as none can be
-// better.
-func (s *graphSums) joining(dst []float64, terms *gainTerms, w *workspace) {
-	a := &w.assignment
-	for r := range dst {
-		own := a.own(r)
-		weight := a.weights[r]
-		diagonal := a.diagonal[r]
-		best := math.Inf(-1)
-		row := s.row(r)
-		for i := range row {
-			if c := row[i].cluster; c != own {
-				best = max(best, terms.Joining(c, row[i].sum, diagonal, weight))
-			}
-		}
-		w.mark(own, row, 1)
-		for _, c := range terms.nonEmpty {
-			if terms.mostWithout(c, diagonal, weight) <= best {
-				break // nor can any cluster after it be better
-			}
-			if w.place[c] == 0 {
-				best = max(best, terms.Joining(c, 0, diagonal, weight))
-			}
-		}
-		w.mark(own, row, 0)
-		dst[r] = best
-	}
 }
 
 // mostWithout bounds what a point gains by joining a cluster that it has no affinity to and whose share is at least

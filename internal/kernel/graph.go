@@ -4,33 +4,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
-
-// matrix is a range of consecutive rows of the base matrix with all n columns. Destinations have one value per row,
-// padded to the tile's stride.
-type matrix interface {
-	// newSums allocates sums in the layout that suits the matrix; a full sweep computes them.
-	newSums(a *Operands) rowSums
-	// addColumns adds the given columns to dst.
-	addColumns(dst []float64, columns []int32) error
-	// multiply computes the rows' products with vectors, each row in column order.
-	multiply(dst [][]float64, x *vectors) error
-	// degrees adds each row's sum to dst; a negative affinity is an error.
-	degrees(dst []float64) error
-	// maxima raises dst to each row's largest entry.
-	maxima(dst []float64) error
-	// diagonal writes the entries (i, i) of the tile's rows.
-	diagonal(dst []float64) error
-	// pick writes the entries at the given rows and columns, both ascending. dst must be zeroed; consecutive rows are
-	// width values apart.
-	pick(dst []float64, width int, rows, columns []int32) error
-	// stored reports whether the entries are kept in memory rather than computed on each use.
-	stored() bool
-}
 
 // graphTile is a view of some rows of a graph. All tiles share the graph, which is never expanded to a dense matrix.
 type graphTile struct {
@@ -113,95 +90,6 @@ func negativeAffinity(i, j int, v float64) error {
 	return invalid.New(invalid.NegativeAffinity, "i", i, "j", j, "value", v)
 }
 
-// assign compares each row's adjacent clusters and its own. Every other cluster has S_ic = 0, so its distance is just
-// the cluster's square, and the nearest of them comes first in terms.bySquare. The work per row therefore depends on
-// how many clusters are adjacent to it, not on k.
-func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move {
-	a := &w.assignment
-	if len(a.terms.nonEmpty) == 0 {
-		return moves
-	}
-	for r := range s.used {
-		row := s.row(r)
-		own := a.own(r)
-		least := math.Inf(1)
-		ownPart := math.NaN()
-		if own >= 0 {
-			ownPart = a.part(r, own, 0) // replaced below if it is adjacent
-			w.place[own] = 1
-		}
-		for i := range row {
-			c := row[i].cluster
-			d := a.part(r, c, row[i].sum)
-			if c == own {
-				ownPart = d
-			}
-			if d < least {
-				least = d
-			}
-			w.place[c] = 1
-		}
-		if ownPart < least {
-			least = ownPart
-		}
-		limit := min(least, nearestOther(w.place, a.terms)) + a.tolerance(r)
-		if !(ownPart <= limit) {
-			if to := lowestWithin(row, r, a, w.place, limit); to >= 0 {
-				moves = append(moves, a.move(r, to))
-			}
-		}
-		w.mark(own, row, 0)
-	}
-	return moves
-}
-
-// mark sets the places of a row's adjacent clusters and its own, which may be negative.
-func (w *workspace) mark(own int32, row []adjacency, place int32) {
-	if own >= 0 {
-		w.place[own] = place
-	}
-	for i := range row {
-		w.place[row[i].cluster] = place
-	}
-}
-
-// nearestOther returns the smallest distance part among the clusters with place 0, which are neither adjacent to the
-// row nor its own. It returns +Inf if there are none.
-func nearestOther(place []int32, terms *clusterTerms) float64 {
-	for _, c := range terms.bySquare {
-		if place[c] == 0 {
-			return terms.square[c]
-		}
-	}
-	return math.Inf(1)
-}
-
-// lowestWithin returns the lowest-numbered cluster whose distance is at most limit, or -1 if there is none. The row's
-// own cluster must not be within the limit.
-func lowestWithin(row []adjacency, r int, a *assignment, place []int32, limit float64) int32 {
-	lowest := int32(-1)
-	for at := range row {
-		if c := row[at].cluster; (lowest < 0 || c < lowest) && a.part(r, c, row[at].sum) <= limit {
-			lowest = c
-		}
-	}
-	for at := int32(0); int(at) < len(a.terms.bySquare); {
-		c := a.terms.bySquare[at]
-		switch {
-		case !(a.terms.square[c] <= limit): // no cluster is within a limit that is not a number
-			return lowest
-		case place[c] != 0:
-			at++
-		default: // the others of the same square have higher numbers
-			if lowest < 0 || c < lowest {
-				lowest = c
-			}
-			at = a.terms.nextSquare[at]
-		}
-	}
-	return lowest
-}
-
 // maxEntryVectors is the maximum number of vectors that an entry of a sparse row is multiplied with at a time.
 const maxEntryVectors = 32
 
@@ -264,4 +152,12 @@ func addEntriesPortable(sums []float64, from, to int, m *Sparse, b *bundle) {
 			}
 		}
 	}
+}
+
+func (t *graphTile) pick(dst []float64, width int, rows, columns []int32) error {
+	for at, i := range rows {
+		neighbors, weights := t.row(int(i))
+		addCommon(dst[at*width:], columns, neighbors, weights)
+	}
+	return nil
 }

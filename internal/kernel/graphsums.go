@@ -2,7 +2,9 @@ package kernel
 
 import (
 	"errors"
+	"math"
 
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/parallel"
 )
 
@@ -181,7 +183,8 @@ func (s *graphSums) removeContributor(r int, c int32, v float64) bool {
 		return false
 	}
 	row[at].sum -= v
-	if row[at].contributors--; row[at].contributors == 0 {
+	row[at].contributors--
+	if row[at].contributors == 0 {
 		row[at] = row[len(row)-1]
 		s.used[r]--
 	}
@@ -205,4 +208,140 @@ func (s *graphSums) addContributor(r int, c int32, v float64) bool {
 	row[at].sum += v
 	row[at].contributors++
 	return true
+}
+
+// assign compares each row's adjacent clusters and its own. Every other cluster has S_ic = 0, so its distance is just
+// the cluster's square, and the nearest of them comes first in terms.bySquare. The work per row therefore depends on
+// how many clusters are adjacent to it, not on k.
+func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move {
+	a := &w.assignment
+	if len(a.terms.nonEmpty) == 0 {
+		return moves
+	}
+	for r := range s.used {
+		row := s.row(r)
+		own := a.own(r)
+		least := math.Inf(1)
+		ownPart := math.NaN()
+		if own >= 0 {
+			ownPart = a.part(r, own, 0) // replaced below if it is adjacent
+			w.place[own] = 1
+		}
+		for i := range row {
+			c := row[i].cluster
+			d := a.part(r, c, row[i].sum)
+			if c == own {
+				ownPart = d
+			}
+			if d < least {
+				least = d
+			}
+			w.place[c] = 1
+		}
+		if ownPart < least {
+			least = ownPart
+		}
+		limit := min(least, nearestOther(w.place, a.terms)) + a.tolerance(r)
+		if !(ownPart <= limit) {
+			if to := lowestWithin(row, r, a, w.place, limit); to >= 0 {
+				moves = append(moves, a.move(r, to))
+			}
+		}
+		w.mark(own, row, 0)
+	}
+	return moves
+}
+
+// mark sets the places of a row's adjacent clusters and its own, which may be negative.
+func (w *workspace) mark(own int32, row []adjacency, place int32) {
+	if own >= 0 {
+		w.place[own] = place
+	}
+	for i := range row {
+		w.place[row[i].cluster] = place
+	}
+}
+
+// nearestOther returns the smallest distance part among the clusters with place 0, which are neither adjacent to the
+// row nor its own. It returns +Inf if there are none.
+func nearestOther(place []int32, terms *clusterTerms) float64 {
+	for _, c := range terms.bySquare {
+		if place[c] == 0 {
+			return terms.square[c]
+		}
+	}
+	return math.Inf(1)
+}
+
+// lowestWithin returns the lowest-numbered cluster whose distance is at most limit, or -1 if there is none. The row's
+// own cluster must not be within the limit.
+func lowestWithin(row []adjacency, r int, a *assignment, place []int32, limit float64) int32 {
+	lowest := int32(-1)
+	for at := range row {
+		if c := row[at].cluster; (lowest < 0 || c < lowest) && a.part(r, c, row[at].sum) <= limit {
+			lowest = c
+		}
+	}
+	for at := int32(0); int(at) < len(a.terms.bySquare); {
+		c := a.terms.bySquare[at]
+		switch {
+		case !(a.terms.square[c] <= limit): // no cluster is within a limit that is not a number
+			return lowest
+		case place[c] != 0:
+			at++
+		default: // the others of the same square have higher numbers
+			if lowest < 0 || c < lowest {
+				lowest = c
+			}
+			at = a.terms.nextSquare[at]
+		}
+	}
+	return lowest
+}
+
+// otherParts compares the clusters adjacent to a row with the nearest of all others, where S_ic = 0.
+func (s *graphSums) otherParts(dst []float64, w *workspace) {
+	a := &w.assignment
+	for r := range dst {
+		own := a.own(r)
+		row := s.row(r)
+		least := math.Inf(1)
+		for i := range row {
+			if c := row[i].cluster; c != own {
+				least = min(least, a.part(r, c, row[i].sum))
+			}
+		}
+		w.mark(own, row, 1)
+		dst[r] = min(least, nearestOther(w.place, a.terms))
+		w.mark(own, row, 0)
+	}
+}
+
+// joining compares the clusters adjacent to a row. Among all others, where S_ic = 0, it stops as soon as none can be
+// better.
+func (s *graphSums) joining(dst []float64, terms *gainTerms, w *workspace) {
+	a := &w.assignment
+	for r := range dst {
+		own := a.own(r)
+		weight := a.weights[r]
+		diagonal := a.diagonal[r]
+		best := math.Inf(-1)
+		row := s.row(r)
+		for i := range row {
+			if c := row[i].cluster; c != own {
+				best = max(best, terms.Joining(c, row[i].sum, diagonal, weight))
+			}
+		}
+		w.mark(own, row, 1)
+		for _, c := range terms.nonEmpty {
+			if terms.mostWithout(c, diagonal, weight) <= best {
+				break // nor can any cluster after it be better
+			}
+			if w.place[c] == 0 {
+				best = max(best, terms.Joining(c, 0, diagonal, weight))
+			}
+		}
+		w.mark(own, row, 0)
+		dst[r] = best
+	}
 }

@@ -78,5 +78,12 @@ func (e Grid) Round(v float64) float64 {
 // Units converts a multiple of g to an integer, in units of g.
 func (e Grid) Units(v float64) int64 { return int64(math.Ldexp(v, -int(e))) }
 
+// Scale returns two factors for Units of many values: v times both is the integer in units of g. One factor alone may
+// be beyond float64.
+func (e Grid) Scale() (half, rest float64) {
+	up := -int(e)
+	return math.Ldexp(1, up/2), math.Ldexp(1, up-up/2)
+}
+
 // Value converts an exact sum of units to the nearest float64.
 func (e Grid) Value(units Int128) float64 { return math.Ldexp(units.Float64(), int(e)) }

@@ -270,7 +270,7 @@ func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64,
 	moves []labeling.Move) (*rowChanges, error) {
 	c, n := &s.changes, s.source.Rows()
 	count := partition.TileCount(n)
-	parts := min(partsPerThread*s.threads, len(moves))
+	parts := min(partsPerThread*s.pool.Threads(), len(moves))
 	c.tileRows = partition.TileRows(n)
 	c.wanted = parallel.Resized(c.wanted, count)
 	c.next = parallel.Resized(c.next, parts*count)

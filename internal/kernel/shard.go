@@ -70,18 +70,15 @@ var ErrNotReady = errors.New("kernel: tile is not ready")
 // repeating either changes nothing, so every operation is safe to retry.
 type Shard struct {
 	source     *Source
-	threads    int
 	tiles      map[int]*tile
 	operands   Operands
 	labels     []int32 // lane after lane
 	labelsStep uint64
 	loaded     bool
 	pool       *parallel.Pool
-	// The functions that threads run on one tile, created once so that calls do not allocate, and their arguments.
+	// The functions that threads run on one tile of the operation, created once so that calls do not allocate.
 	sweepTile, assignTile func(at int) error
-	activeTiles           []*tile
-	activeStep            uint64
-	activeStats           []ClusterStats
+	operation             operation
 	// Buffers reused by later calls.
 	totals       []Int128
 	moves        []labeling.Move
@@ -94,25 +91,19 @@ type Shard struct {
 	products     []float64 // one after the other
 }
 
-// tile is a range of rows of the base matrix, with the sums S_ic of these rows at a step.
-type tile struct {
-	rows   partition.Range
-	stride int // number of rows, padded to whole vectors
-	base   matrix
-	// diagonal is M_ii without shift; nil until loadDiagonal computes it.
-	diagonal []float64
-	sums     rowSums   // without shift; nil until the first sweep
-	own      []float64 // lane after lane, each row's sum over its own cluster; 0 if it has none
-	step     uint64
-	loaded   bool
-	moves    []labeling.Move // scratch: what the last Assign found
+// operation is what the threads of a method work on.
+type operation struct {
+	tiles []*tile
+	step  uint64         // of a sweep: where it brings the tiles
+	plan  *plan          // of a sweep
+	stats []ClusterStats // of an assignment
 }
 
 // NewShard returns a shard without tiles that uses the given number of threads, at least one.
 func NewShard(source *Source, threads int) *Shard {
-	s := &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}, pool: parallel.NewPool(threads)}
-	s.sweepTile = func(at int) error { return s.sweepOne(s.activeTiles[at]) }
-	s.assignTile = func(at int) error { return s.assignOne(s.activeTiles[at]) }
+	s := &Shard{source: source, tiles: map[int]*tile{}, pool: parallel.NewPool(threads)}
+	s.sweepTile = func(at int) error { return s.sweepOne(s.operation.tiles[at]) }
+	s.assignTile = func(at int) error { return s.assignOne(s.operation.tiles[at]) }
 	return s
 }
 
@@ -225,7 +216,11 @@ func (s *Shard) ColumnSums(ctx context.Context, numbers []int, lists [][]int32) 
 	if s.operands.K == 0 {
 		return nil, ErrNotReady
 	}
-	return s.listsPerRow(ctx, numbers, len(lists), func(t *tile, list int, dst []float64) error {
+	tiles, err := s.tilesOf(numbers)
+	if err != nil {
+		return nil, err
+	}
+	return s.listsPerRow(ctx, tiles, len(lists), func(t *tile, list int, dst []float64) error {
 		if err := t.base.addColumns(dst, lists[list]); err != nil {
 			return err
 		}
@@ -251,7 +246,11 @@ func startsOf(tiles []*tile) []int {
 // perRow computes one value per row of the given tiles. compute receives a zeroed, padded buffer.
 func (s *Shard) perRow(ctx context.Context, numbers []int,
 	compute func(t *tile, dst []float64) error) ([]float64, error) {
-	values, err := s.listsPerRow(ctx, numbers, 1, func(t *tile, _ int, dst []float64) error { return compute(t, dst) })
+	tiles, err := s.tilesOf(numbers)
+	if err != nil {
+		return nil, err
+	}
+	values, err := s.listsPerRow(ctx, tiles, 1, func(t *tile, _ int, dst []float64) error { return compute(t, dst) })
 	if err != nil {
 		return nil, err
 	}
@@ -260,18 +259,14 @@ func (s *Shard) perRow(ctx context.Context, numbers []int,
 
 // listsPerRow computes several lists with one value per row of the given tiles. compute receives a zeroed, padded
 // buffer.
-func (s *Shard) listsPerRow(ctx context.Context, numbers []int, lists int,
+func (s *Shard) listsPerRow(ctx context.Context, tiles []*tile, lists int,
 	compute func(t *tile, list int, dst []float64) error) ([][]float64, error) {
-	tiles, err := s.tilesOf(numbers)
-	if err != nil {
-		return nil, err
-	}
 	starts := startsOf(tiles)
 	values := make([][]float64, lists)
 	for list := range values {
 		values[list] = make([]float64, starts[len(tiles)])
 	}
-	err = s.parallel(ctx, len(tiles), func(at int) error {
+	err := s.parallel(ctx, len(tiles), func(at int) error {
 		dst := make([]float64, tiles[at].stride)
 		for list := range values {
 			clear(dst)
@@ -288,18 +283,19 @@ func (s *Shard) listsPerRow(ctx context.Context, numbers []int, lists int,
 // tilesOf returns the tiles with the given numbers, or ErrNotReady if one is missing. The slice is valid until the next
 // call.
 func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
-	s.activeTiles = s.activeTiles[:0]
+	tiles := s.operation.tiles[:0]
 	for _, number := range numbers {
 		t := s.tiles[number]
 		if t == nil {
 			return nil, ErrNotReady
 		}
-		s.activeTiles = append(s.activeTiles, t)
+		tiles = append(tiles, t)
 	}
-	return s.activeTiles, nil
+	s.operation.tiles = tiles
+	return tiles, nil
 }
 
 // parallel calls do for 0..count-1 on the shard's threads and returns the first error by index.
 func (s *Shard) parallel(ctx context.Context, count int, do func(at int) error) error {
-	return s.pool.Run(ctx, s.threads, count, do)
+	return s.pool.Run(ctx, count, do)
 }

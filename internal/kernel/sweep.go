@@ -83,7 +83,7 @@ func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) 
 		}
 	}
 	s.workspaces.reset(s.operands.clusters())
-	s.activeStep = step
+	s.operation = operation{tiles: tiles, step: step, plan: p}
 	if err := s.parallel(ctx, len(tiles), s.sweepTile); err != nil {
 		return nil, err
 	}
@@ -97,13 +97,11 @@ func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) 
 	return s.totals, nil
 }
 
-// at reports whether the tile's sums are those of the given step.
-func (t *tile) at(step uint64) bool { return t.loaded && t.step == step }
-
-// sweepOne applies the plan to one tile. If it fails, the tile is no longer loaded.
+// sweepOne applies the plan of the operation to one tile. If it fails, the tile is no longer loaded.
 func (s *Shard) sweepOne(t *tile) error {
-	p, w := &s.plan, s.workspaces.borrow()
-	if !t.at(s.activeStep) {
+	step, p := s.operation.step, s.operation.plan
+	w := s.workspaces.borrow()
+	if !t.at(step) {
 		t.loaded = false // until the sweep has succeeded
 		if t.sums == nil {
 			t.sums, t.own = t.base.newSums(&s.operands), make([]float64, s.operands.lanes()*t.rows.Len())
@@ -111,12 +109,9 @@ func (s *Shard) sweepOne(t *tile) error {
 		if err := t.sums.sweep(t, p, w); err != nil {
 			return err
 		}
-		t.step, t.loaded = s.activeStep, true
+		t.step, t.loaded = step, true
 	}
-	// Entries are a multiple of 2^grid. Two factors make it 1, because one alone may be beyond float64.
-	up := -int(s.source.spec.Grid)
-	half := math.Ldexp(1, up/2)
-	rest := math.Ldexp(1, up-up/2)
+	half, rest := s.source.spec.Grid.Scale()
 	for lane := range s.operands.lanes() {
 		own := t.own[lane*t.rows.Len():]
 		for r, c := range p.labelsOf(lane)[t.rows.From:t.rows.To] {

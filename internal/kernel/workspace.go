@@ -23,7 +23,8 @@ type workspaces struct {
 	k int
 }
 
-// reset starts an operation with k clusters and clears the results in all workspaces. No workspace may be borrowed.
+// reset starts a sweep with k clusters and clears the results in all workspaces. No workspace may be borrowed. Other
+// operations need a sweep before them, so they find workspaces of as many clusters.
 func (ws *workspaces) reset(k int) {
 	if ws.k != k {
 		ws.Idle, ws.k = nil, k

@@ -1,5 +1,8 @@
 // Package parallel runs the numbered pieces of a task on several goroutines, and lends them scratch space. It decides
 // nothing about the work itself: results must not depend on which goroutine runs a piece.
+//
+// Operations that a user may cancel take a context, which says how many threads they may use (Threads). Making a table
+// or a data set from what was read takes none: it uses all processors and runs to its end.
 package parallel
 
 import (
@@ -11,15 +14,19 @@ import (
 	"sync/atomic"
 )
 
-// Pool runs tasks on several goroutines, one task at a time: Run must not be called concurrently. Reusing a pool
-// avoids allocations when a task starts.
+// Pool runs tasks on several goroutines, one task at a time: Run panics while another Run of the same pool is in
+// progress. Reusing a pool avoids allocations when a task starts.
 type Pool struct {
-	do     func(at int) error
-	count  int
-	next   atomic.Int64
-	group  sync.WaitGroup
-	starts chan context.Context // passes the task's context to each goroutine besides the caller
-	thread func()               // body of such a goroutine
+	threads int
+	running atomic.Bool
+	group   sync.WaitGroup
+	thread  func() // body of each goroutine besides the caller
+
+	// The task: set before its goroutines start.
+	ctx   context.Context
+	do    func(at int) error
+	count int
+	next  atomic.Int64
 
 	// mutex guards failure and failed.
 	mutex   sync.Mutex
@@ -27,37 +34,49 @@ type Pool struct {
 	failed  int // index of the piece that failure belongs to; count if none failed
 }
 
-// NewPool returns a pool that uses at most the given number of goroutines, including the caller's.
+// NewPool returns a pool of the given number of goroutines, at least one, including the caller's.
 func NewPool(threads int) *Pool {
-	p := &Pool{starts: make(chan context.Context, max(1, threads))}
+	p := &Pool{threads: max(1, threads)}
 	p.thread = func() {
 		defer p.group.Done()
-		p.work(<-p.starts)
+		p.work()
 	}
 	return p
 }
 
-// Run calls do for the pieces 0..count-1, in this order, on at most the given number of goroutines and waits for all of
-// them. Once a piece fails, it starts no others. If several pieces fail, it returns the error of the lowest, so that
-// the same input gives the same error. Once ctx is done, remaining pieces fail with its error. A panic in do becomes an
-// error, because the caller could not recover from it on another goroutine.
-func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) error) error {
-	p.do, p.count, p.failure, p.failed = do, count, nil, count
+// Threads returns the number of goroutines.
+func (p *Pool) Threads() int { return p.threads }
+
+// Run calls do for the pieces 0..count-1, in this order, on the goroutines of the pool and waits for all of them. Once
+// a piece fails, it starts no others. If several pieces fail, it returns the error of the lowest, so that the same
+// input gives the same error. Once ctx is done, remaining pieces fail with its error. A panic in do becomes an error,
+// because the caller could not recover from it on another goroutine.
+func (p *Pool) Run(ctx context.Context, count int, do func(at int) error) error {
+	return p.RunOn(ctx, p.threads, count, do)
+}
+
+// RunOn is Run on at most the given number of the pool's goroutines, for tasks that are too small for all of them.
+func (p *Pool) RunOn(ctx context.Context, threads, count int, do func(at int) error) error {
+	if !p.running.CompareAndSwap(false, true) {
+		panic("parallel: a pool runs one task at a time")
+	}
+	defer p.running.Store(false)
+	p.ctx, p.do, p.count = ctx, do, count
+	p.failure, p.failed = nil, count
 	p.next.Store(0)
-	for range min(cap(p.starts), threads, count) - 1 {
+	for range min(p.threads, threads, count) - 1 {
 		p.group.Add(1)
-		p.starts <- ctx
 		go p.thread()
 	}
-	p.work(ctx)
+	p.work()
 	p.group.Wait()
-	p.do = nil
+	p.ctx, p.do = nil, nil
 	return p.failure
 }
 
 // Run is Pool.Run with a pool that is used once.
 func Run(ctx context.Context, threads, count int, do func(at int) error) error {
-	return NewPool(threads).Run(ctx, threads, count, do)
+	return NewPool(threads).Run(ctx, count, do)
 }
 
 // Ranges calls do for consecutive ranges of 0..n-1, each of the given size, on the context's threads. Once ctx is done,
@@ -99,14 +118,14 @@ func WithProgress(ctx context.Context, pieces *atomic.Uint64) context.Context {
 }
 
 // work runs pieces until none are left.
-func (p *Pool) work(ctx context.Context) {
-	pieces, counted := ctx.Value(progressKey{}).(*atomic.Uint64)
+func (p *Pool) work() {
+	pieces, counted := p.ctx.Value(progressKey{}).(*atomic.Uint64)
 	for {
 		at := int(p.next.Add(1)) - 1
 		if at >= p.count {
 			return
 		}
-		err := ctx.Err()
+		err := p.ctx.Err()
 		if err == nil {
 			err = p.guarded(at)
 		}

@@ -16,7 +16,7 @@ func TestEveryPieceIsDoneOnce(t *testing.T) {
 		pool := NewPool(threads)
 		for _, count := range []int{0, 1, 3, 100} {
 			done := make([]atomic.Int32, count)
-			if err := pool.Run(context.Background(), threads, count, func(at int) error {
+			if err := pool.Run(context.Background(), count, func(at int) error {
 				done[at].Add(1)
 				return nil
 			}); err != nil {
@@ -35,7 +35,7 @@ func TestEveryPieceIsDoneOnce(t *testing.T) {
 func TestFailures(t *testing.T) {
 	pool := NewPool(4)
 	third := errors.New("third")
-	err := pool.Run(context.Background(), 4, 50, func(at int) error {
+	err := pool.Run(context.Background(), 50, func(at int) error {
 		switch {
 		case at == 3:
 			return third
@@ -47,16 +47,16 @@ func TestFailures(t *testing.T) {
 	if !errors.Is(err, third) {
 		t.Errorf("told %v", err)
 	}
-	err = pool.Run(context.Background(), 4, 5, func(int) error { panic("ouch") })
+	err = pool.Run(context.Background(), 5, func(int) error { panic("ouch") })
 	if err == nil || !strings.Contains(err.Error(), "ouch") {
 		t.Errorf("a panic is told as %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := pool.Run(ctx, 4, 5, func(int) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := pool.Run(ctx, 5, func(int) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
-	if err := pool.Run(context.Background(), 4, 5, func(int) error { return nil }); err != nil {
+	if err := pool.Run(context.Background(), 5, func(int) error { return nil }); err != nil {
 		t.Errorf("afterward: %v", err)
 	}
 }
@@ -65,7 +65,7 @@ func TestFailures(t *testing.T) {
 func TestNoPieceStartsAfterAFailure(t *testing.T) {
 	done := 0
 	fails := errors.New("fails")
-	err := NewPool(1).Run(t.Context(), 1, 100, func(at int) error {
+	err := NewPool(1).Run(t.Context(), 100, func(at int) error {
 		if done++; at == 3 {
 			return fails
 		}
@@ -130,5 +130,18 @@ func TestThreadsOfAContext(t *testing.T) {
 	if err := Ranges(ctx, 100, 10, func(from, _ int) { pieces = append(pieces, from) }); err != nil ||
 		len(pieces) != 10 || !slices.IsSorted(pieces) {
 		t.Errorf("pieces %v, %v", pieces, err)
+	}
+}
+
+// A pool that runs a task refuses another, from a piece of it or from elsewhere, and can be used afterward.
+func TestOneTaskAtATime(t *testing.T) {
+	pool := NewPool(2)
+	nothing := func(int) error { return nil }
+	err := pool.Run(t.Context(), 1, func(int) error { return pool.Run(t.Context(), 1, nothing) })
+	if err == nil || !strings.Contains(err.Error(), "one task at a time") {
+		t.Errorf("a task within a task is told as %v", err)
+	}
+	if err := pool.Run(t.Context(), 3, nothing); err != nil {
+		t.Errorf("afterward: %v", err)
 	}
 }

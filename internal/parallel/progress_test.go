@@ -12,14 +12,14 @@ func TestProgressCountsThePieces(t *testing.T) {
 	ctx := WithProgress(t.Context(), &pieces)
 	pool := NewPool(3)
 	for range 2 {
-		if err := pool.Run(ctx, 3, 10, func(int) error { return nil }); err != nil {
+		if err := pool.Run(ctx, 10, func(int) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := pool.Run(ctx, 1, 5, func(int) error { return errors.New("fails") }); err == nil {
+	if err := pool.RunOn(ctx, 1, 5, func(int) error { return errors.New("fails") }); err == nil {
 		t.Error("no error")
 	}
-	if err := pool.Run(context.Background(), 3, 10, func(int) error { return nil }); err != nil {
+	if err := pool.Run(context.Background(), 10, func(int) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if got := pieces.Load(); got != 21 {

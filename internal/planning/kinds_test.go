@@ -24,7 +24,8 @@ func TestNumbersOfAllKinds(t *testing.T) {
 		DatasetBytes: 2000, K: 3}
 	landmarks := matrix.byLandmarks()
 	neighbors := NeighborWorkload(pointShape(n, d), 8*n*d, 10)
-	levels := Workload{Levels: &Levels{Vertices: n, Entries: 400_000, K: 5, Fits: 3}}
+	levels := Workload{Coordinator: Coordinator{
+		Levels: &Levels{Vertices: n, Entries: 400_000, K: 5, Fits: 3}}}
 	searched := levels
 	searched.Search = &neighbors
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 // share.
 func TestMemoryOfARange(t *testing.T) {
 	one := Workload{Matrix: &Matrix{Spec: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: 1000}}, K: 10,
-		Eigen: &Eigensolver{Pairs: 10, Columns: 10, Restarts: 10}}
+		Coordinator: Coordinator{Eigen: &Eigensolver{Pairs: 10, Columns: 10, Restarts: 10}}}
 	several := one
 	several.Range = &Range{Numbers: 9, Columns: 10, Labelings: 10, PartBytes: 77}
 	const rows, results, shared = 1000, 9 * (4 + 16 + 10 + 80), 80

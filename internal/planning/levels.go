@@ -32,17 +32,6 @@ const (
 	manyLevelStarts = 10
 )
 
-// SideBySideEntries is the largest number of entries for which fits of a graph run concurrently.
-const SideBySideEntries = 1 << 22
-
-// vertices returns the number of vertices, 0 if there are no levels.
-func (l *Levels) vertices() int {
-	if l == nil {
-		return 0
-	}
-	return l.Vertices
-}
-
 // each calls level with the size of every level, the graph itself first.
 func (l *Levels) each(level func(vertices, entries float64)) {
 	vertices, entries := float64(l.Vertices), float64(l.Entries)
@@ -51,7 +40,8 @@ func (l *Levels) each(level func(vertices, entries float64)) {
 		if vertices <= max(multilevel.MinVertices, multilevel.CoarseVertices*float64(l.K)) {
 			return
 		}
-		if vertices /= pairShrinking; entries > multilevel.ManyEntries {
+		vertices /= pairShrinking
+		if entries > multilevel.ManyEntries {
 			vertices /= groupShrinking / pairShrinking
 		}
 		entries = min(entries, vertices*vertices)
@@ -72,7 +62,7 @@ func (l *Levels) coordinatorBytes() int64 {
 		first = false
 	})
 	bytes += float64(l.Entries)*entryBytes + float64(l.Vertices)*workRowBytes
-	if l.Entries <= SideBySideEntries {
+	if l.Entries <= multilevel.SideBySideEntries {
 		bytes *= float64(min(fitsAtOnce, max(1, l.Fits)))
 	}
 	return int64(levelGarbage * bytes)
@@ -91,12 +81,20 @@ func (l *Levels) work() float64 {
 	return float64(max(1, l.Fits)) * (work + manyLevelStarts*coarseEntry*min(last, 1<<22))
 }
 
-// tilelessJob is a job on levels alone, which needs no workers.
-type tilelessJob struct{ Workload }
+// tilelessJob is a job on levels alone, which needs no workers. Until it is said what the tiles of a workload are, it
+// is one without levels.
+type tilelessJob struct{ levels *Levels }
 
-func (w tilelessJob) rows() int                        { return w.Levels.vertices() }
+func (w tilelessJob) rows() int {
+	if w.levels == nil {
+		return 0
+	}
+	return w.levels.Vertices
+}
+
 func (tilelessJob) partName() string                   { return "the graph" }
 func (tilelessJob) storageName(bool, bool) string      { return "sparse" }
+func (tilelessJob) tiles() int                         { return 0 }
 func (tilelessJob) tileSize(int) partition.Size        { return partition.Size{} }
 func (tilelessJob) fixedBytes(int) int64               { return 0 }
 func (tilelessJob) snapshotBytes() float64             { return 0 }
@@ -107,7 +105,10 @@ func (tilelessJob) pieceWork(float64) float64          { return 0 }
 func (tilelessJob) coordinator() (int64, float64)      { return 0, 0 }
 
 func (w tilelessJob) explain(*Plan, string) string {
+	if w.levels == nil {
+		return "nothing is to be done"
+	}
 	return fmt.Sprintf("the coordinator partitions the graph itself, coarse to fine: "+
 		"its %s fit into one process, and sending them between workers would take longer",
-		text.Plural(int(w.Levels.Entries/2), "edge"))
+		text.Plural(int(w.levels.Entries/2), "edge"))
 }

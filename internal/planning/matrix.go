@@ -53,6 +53,7 @@ func (w Workload) Enlarged(other Workload) Workload {
 type matrixJob struct{ Workload }
 
 func (w matrixJob) rows() int                   { return w.Matrix.Spec.Rows }
+func (w matrixJob) tiles() int                  { return partition.TileCount(w.rows()) }
 func (matrixJob) partName() string              { return "the matrix" }
 func (matrixJob) snapshotBytes() float64        { return 0 }
 func (matrixJob) coordinator() (int64, float64) { return 0, 0 }

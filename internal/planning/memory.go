@@ -23,10 +23,7 @@ func (w Workload) lanes() int64 { return int64(max(1, w.Lanes)) }
 // TileSizes returns the sizes of all tiles.
 func (w Workload) TileSizes() []partition.Size {
 	kind := w.kind()
-	if _, none := kind.(tilelessJob); none {
-		return nil
-	}
-	sizes := make([]partition.Size, partition.TileCount(kind.rows()))
+	sizes := make([]partition.Size, kind.tiles())
 	for tile := range sizes {
 		sizes[tile] = kind.tileSize(tile)
 	}

@@ -3,7 +3,6 @@ package planning
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
@@ -30,24 +29,9 @@ func NewNeighbors(data dataset.Dataset, count int) *Neighbors {
 	case *dataset.Kernel:
 		s.Columns, s.Given = data.N, true
 	case *dataset.SparsePoints:
-		s.Columns, s.Sparse, s.Entries, s.Products = data.D, true, int64(data.NonZeros()), columnPairs(data)
+		s.Columns, s.Sparse, s.Entries, s.Products = data.D, true, int64(data.NonZeros()), neighbor.CosineProducts(data)
 	}
 	return s
-}
-
-// columnPairs returns the sum over columns of the squared number of entries. There may be far more columns than
-// entries.
-func columnPairs(p *dataset.SparsePoints) int64 {
-	columns := slices.Clone(p.Column)
-	slices.Sort(columns)
-	pairs, inColumn := int64(0), int64(0)
-	for at, f := range columns {
-		if inColumn++; at > 0 && f != columns[at-1] {
-			inColumn = 1
-		}
-		pairs += 2*inColumn - 1 // c² is the sum of the first c odd numbers
-	}
-	return pairs
 }
 
 // NeighborWorkload returns the workload of a search among the rows of a data set that takes datasetBytes in canonical
@@ -60,6 +44,7 @@ func NeighborWorkload(data dataset.Dataset, datasetBytes int64, count int) Workl
 type neighborJob struct{ Workload }
 
 func (w neighborJob) rows() int                   { return w.Neighbors.Rows }
+func (w neighborJob) tiles() int                  { return partition.TileCount(w.rows()) }
 func (neighborJob) partName() string              { return "the search for neighbors" }
 func (neighborJob) storageName(bool, bool) string { return "neighbors" }
 func (neighborJob) passes() float64               { return 1 }
@@ -144,11 +129,4 @@ func (n *Neighbors) work() float64 {
 func (n *Neighbors) compared() float64 {
 	const nearby, perColumn = 350, 1.9
 	return min(float64(n.Rows), nearby*math.Pow(perColumn, min(float64(n.Columns), 64)))
-}
-
-// NeighborSeconds returns approximately how long it takes to find the neighbors of all rows on this many threads like
-// the one that the rates were measured on. It depends on the shape of the data alone, so that decisions based on it
-// are the same everywhere.
-func NeighborSeconds(data dataset.Dataset, threads int) float64 {
-	return NewNeighbors(data, 1).work() / float64(max(1, threads)) / 1e9
 }

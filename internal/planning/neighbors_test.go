@@ -119,6 +119,7 @@ func TestPlansCountWorkersThatOnlySearch(t *testing.T) {
 }
 
 func TestTheTimeOfNeighbors(t *testing.T) {
+	seconds := func(data dataset.Dataset) float64 { return NewNeighbors(data, 1).work() / 2 / 1e9 }
 	for _, c := range []struct {
 		data      dataset.Dataset
 		low, high float64 // seconds of two threads, a factor of 3 around what was measured
@@ -130,7 +131,7 @@ func TestTheTimeOfNeighbors(t *testing.T) {
 		{sparseShape(60_000, 1000, 30), 0.3, 10},
 		{&dataset.Kernel{N: 10_000}, 0.3, 3},
 	} {
-		if got := NeighborSeconds(c.data, 2); got < c.low || got > c.high {
+		if got := seconds(c.data); got < c.low || got > c.high {
 			t.Errorf("%T of %d rows: %g s", c.data, c.data.Rows(), got)
 		}
 	}
@@ -140,7 +141,7 @@ func TestTheTimeOfNeighbors(t *testing.T) {
 		{sparseShape(1000, 100, 5), sparseShape(1000, 100, 6)},
 		{sparseShape(1000, 100, 5), sparseShape(1000, 50, 5)},
 	} {
-		if NeighborSeconds(more[0], 2) >= NeighborSeconds(more[1], 2) {
+		if seconds(more[0]) >= seconds(more[1]) {
 			t.Errorf("more does not take longer: %v", more)
 		}
 	}

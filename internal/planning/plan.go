@@ -151,7 +151,8 @@ func MakeAll(parts []Workload, workers []Worker) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch plans[at] = plan; {
+		plans[at] = plan
+		switch {
 		case part.Neighbors == nil:
 		case search < 0:
 			search = at

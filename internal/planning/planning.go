@@ -40,11 +40,16 @@ type Workload struct {
 	Vectors   *Vectors
 	Neighbors *Neighbors
 
-	// What the coordinator does, nil if it does not.
-	Eigen  *Eigensolver // searches for eigenvectors of the matrix
-	Levels *Levels      // merges the vertices of a graph
-	Range  *Range       // runs for several k
-	Search *Workload    // first has workers search for neighbors, whose graph is the data set
+	Coordinator
+}
+
+// Coordinator is what the coordinator does for a job in addition to the tiles on workers, in any combination. What is
+// nil it does not do.
+type Coordinator struct {
+	Eigen  *Eigensolver // it searches for eigenvectors of the matrix
+	Levels *Levels      // it merges the vertices of a graph
+	Range  *Range       // it runs for several k
+	Search *Workload    // it first has workers search for neighbors, whose graph is the data set
 }
 
 // kind is what the tiles of a job are, with everything that depends on it. Work is in nanoseconds. A new kind is a part
@@ -55,6 +60,7 @@ type kind interface {
 	storageName(stored, computed bool) string // see StorageName
 	explain(plan *Plan, offer string) string  // why the plan is as it is; offer is what workers have
 
+	tiles() int                       // 0 if the job needs no workers
 	tileSize(tile int) partition.Size // see TileSize
 	fixedBytes(threads int) int64     // see FixedBytes
 	snapshotBytes() float64           // in addition to labels
@@ -76,7 +82,7 @@ func (w Workload) kind() kind {
 	case w.Matrix != nil:
 		return matrixJob{w}
 	}
-	return tilelessJob{w}
+	return tilelessJob{levels: w.Levels}
 }
 
 // Rows returns the number of rows, n.

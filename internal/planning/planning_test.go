@@ -279,3 +279,15 @@ func TestGraphMemoryFollowsTheEdges(t *testing.T) {
 		t.Errorf("%d bytes for 500,000 edges, %d for ten times as many", few, many)
 	}
 }
+
+// A workload that does not say yet what its tiles are needs nothing.
+func TestAWorkloadOfNothing(t *testing.T) {
+	var nothing Workload
+	if sizes, bytes := nothing.TileSizes(), nothing.CoordinatorBytes(); len(sizes) > 0 || bytes != 0 {
+		t.Errorf("it has %d tiles and takes %d bytes", len(sizes), bytes)
+	}
+	plan, err := Make(nothing, []Worker{{Threads: 1, Free: 1 << 30}})
+	if err != nil || plan.Tiles != 0 || plan.Seconds != 0 {
+		t.Errorf("the plan is %+v, %v", plan, err)
+	}
+}

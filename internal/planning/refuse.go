@@ -66,7 +66,8 @@ type remedy struct {
 func (w Workload) remedies(workers []Worker) []remedy {
 	var remedies []remedy
 	if lean := w; w.computable() && w.StorageRule() == partition.StoreAll {
-		if lean.Storage = None; lean.fits(workers) {
+		lean.Storage = None
+		if lean.fits(workers) {
 			remedies = append(remedies, remedy{"storage auto (or none)", "storage", Auto})
 		}
 	}

@@ -51,6 +51,7 @@ func (v *Vectors) isSparse() bool { return v.Entries != nil }
 type vectorJob struct{ Workload }
 
 func (w vectorJob) rows() int       { return w.Vectors.Rows }
+func (w vectorJob) tiles() int      { return partition.TileCount(w.rows()) }
 func (w vectorJob) rounds() float64 { return float64(max(1, w.Restarts) * iterations) }
 
 func (w vectorJob) partName() string {
@@ -188,13 +189,17 @@ func (w vectorJob) passes() float64 {
 	return float64(max(1, w.Restarts)) * float64(iterations*(1+visits)+w.K)
 }
 
+// pieceWork is the work of a whole run, which is more than enough.
 func (w vectorJob) pieceWork(rows float64) float64 {
-	lanes := float64(w.lanes())
-	w.Restarts = 1
-	return lanes * w.work(nil, Share{}, rows) // the work of a whole run, which is more than enough
+	return float64(w.lanes()) * (w.runWork(rows) + w.Vectors.featureWork(rows))
 }
 
 func (w vectorJob) work(_ *Plan, _ Share, rows float64) float64 {
+	return float64(max(1, w.Restarts))*w.runWork(rows) + w.Vectors.featureWork(rows)
+}
+
+// runWork returns the work of one run.
+func (w vectorJob) runWork(rows float64) float64 {
 	v := w.Vectors
 	values, score, visit := rows*float64(v.Width), scoreValue, visitValue
 	if v.isSparse() {
@@ -206,7 +211,7 @@ func (w vectorJob) work(_ *Plan, _ Share, rows float64) float64 {
 	if v.FullMetric {
 		run += iterations * rows * float64(v.scatter()) * (1 + float64(w.K)) * visitValue
 	}
-	return float64(max(1, w.Restarts))*run + v.featureWork(rows)
+	return run
 }
 
 func (w vectorJob) coordinator() (bytes int64, work float64) {
@@ -240,8 +245,8 @@ func (w vectorJob) raceWork() float64 {
 	}
 	of := *v
 	of.RaceRows, of.Features = 0, nil
-	run := vectorJob{Workload{Vectors: &of, K: w.K, Restarts: raceStarts}}
-	return run.work(nil, Share{}, float64(v.RaceRows))
+	run := vectorJob{Workload{Vectors: &of, K: w.K}}
+	return raceStarts * run.runWork(float64(v.RaceRows))
 }
 
 // A worker of a k-means-family job needs only the rows of its own tiles. It fetches the pieces of the data set that

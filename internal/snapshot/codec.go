@@ -42,7 +42,8 @@ func (w *Writer) Float(v float64) { w.Uint64(math.Float64bits(v)) }
 
 // OptionalFloat writes a float64 that may be nil.
 func (w *Writer) OptionalFloat(v *float64) {
-	if w.Bool(v != nil); v != nil {
+	w.Bool(v != nil)
+	if v != nil {
 		w.Float(*v)
 	}
 }
@@ -147,7 +148,8 @@ func (r *Reader) Check(holds bool) {
 
 // take returns the next bytes, or nil if there are fewer.
 func (r *Reader) take(count int) []byte {
-	if r.Check(count >= 0 && count <= len(r.rest)); r.failed {
+	r.Check(count >= 0 && count <= len(r.rest))
+	if r.failed {
 		return nil
 	}
 	taken := r.rest[:count]
@@ -158,7 +160,8 @@ func (r *Reader) take(count int) []byte {
 // Count reads a number of values that take at least width bytes each. It fails if the rest is too short for that many.
 func (r *Reader) Count(width int) int {
 	count := r.Int()
-	if r.Check(count >= 0 && count <= len(r.rest)/width); r.failed {
+	r.Check(count >= 0 && count <= len(r.rest)/width)
+	if r.failed {
 		return 0
 	}
 	return count
@@ -167,7 +170,8 @@ func (r *Reader) Count(width int) int {
 // Int reads an integer.
 func (r *Reader) Int() int {
 	v, size := binary.Varint(r.rest)
-	if r.Check(size > 0); r.failed {
+	r.Check(size > 0)
+	if r.failed {
 		return 0
 	}
 	r.rest = r.rest[size:]
@@ -227,7 +231,8 @@ func (r *Reader) Columns(rows int) [][]float64 {
 	columns := make([][]float64, r.Count(1))
 	for j := range columns {
 		columns[j] = r.Floats()
-		if r.Check(len(columns[j]) == rows); r.failed {
+		r.Check(len(columns[j]) == rows)
+		if r.failed {
 			return nil
 		}
 	}
@@ -247,7 +252,8 @@ func (r *Reader) Bools() []bool {
 func (r *Reader) Int32s() []int32 {
 	count := r.Int()
 	width := r.Int()
-	if r.Check((width == 1 || width == 2 || width == 4) && count >= 0 && count <= len(r.rest)/max(1, width)); r.failed {
+	r.Check((width == 1 || width == 2 || width == 4) && count >= 0 && count <= len(r.rest)/max(1, width))
+	if r.failed {
 		return nil
 	}
 	raw := r.take(width * count)

@@ -84,7 +84,8 @@ func (m *Memory) Bytes() (bytes int) {
 // Pieces returns how many pieces have been saved, and how many of them are done.
 func (m *Memory) Pieces() (all, done int) {
 	for _, p := range m.sorted() {
-		if all++; p.done {
+		all++
+		if p.done {
 			done++
 		}
 	}

@@ -27,7 +27,8 @@ type Memory struct {
 	mu        sync.Mutex
 	pieces    map[string]*Piece
 	opened    map[string]bool
-	round     int // number of the current snapshot; each piece is encoded once per round
+	repeated  []string // names that were opened again
+	round     int      // number of the current snapshot; each piece is encoded once per round
 	wake      chan struct{}
 	reserved  int        // bytes reserved for states that are being encoded
 	replacing int        // pieces whose old bytes were dropped while the new ones are being encoded
@@ -52,6 +53,13 @@ func (m *Memory) Refused() (bytes, limit int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.refused, m.limit
+}
+
+// Repeated returns the names of pieces that were opened more than once. There are none unless the program has a defect.
+func (m *Memory) Repeated() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.repeated)
 }
 
 // Ask makes every piece encode its state the next time it is offered. Until the first call, the first offer of each
@@ -111,8 +119,8 @@ func Within(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, contextKey{}, s)
 }
 
-// Open returns the named piece of a context's work. A name can be opened only once; opening it again returns nil,
-// because two pieces with the same name could not be told apart.
+// Open returns the named piece of a context's work. Every name must be opened only once, because two pieces with the
+// same name could not be told apart: opening it again returns nil, so that its work is not saved, and Repeated tells.
 func Open(ctx context.Context, name string) *Piece {
 	s, _ := ctx.Value(contextKey{}).(scope)
 	if s.memory == nil {
@@ -122,6 +130,7 @@ func Open(ctx context.Context, name string) *Piece {
 	defer s.memory.mu.Unlock()
 	key := s.prefix + name
 	if s.memory.opened[key] {
+		s.memory.repeated = append(s.memory.repeated, key)
 		return nil
 	}
 	s.memory.opened[key] = true
@@ -164,8 +173,9 @@ func (p *Piece) read(done bool) *Reader {
 	return NewReader(p.bytes)
 }
 
-// Keep offers the state of a piece, of about the given size. The state is encoded immediately if the piece has not been
-// encoded since the last Ask, and otherwise ignored.
+// Keep offers the state of a piece. The state is encoded immediately if the piece has not been encoded since the last
+// Ask, and otherwise ignored. It is of about the given size, for which room is made before it is encoded. If the size
+// is 0, which small states may pass, whether it fits is decided after it is encoded.
 func (p *Piece) Keep(bytes int, encode func(*Writer)) {
 	if p == nil {
 		return
@@ -235,7 +245,7 @@ func (m *Memory) hasRoom(bytes int) bool {
 	return bytes <= m.limit
 }
 
-// Finish saves the result of a piece, of about the given size, and drops the pieces that it contains.
+// Finish saves the result of a piece, of about the given size, as Keep does, and drops the pieces that it contains.
 func (p *Piece) Finish(bytes int, encode func(*Writer)) {
 	if p == nil {
 		return

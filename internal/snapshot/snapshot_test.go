@@ -90,8 +90,8 @@ func TestPieces(t *testing.T) {
 	inner := snapshot.Within(ctx, "outer")
 	outer := snapshot.Open(ctx, "outer")
 	part := snapshot.Open(inner, "part")
-	if snapshot.Open(inner, "part") != nil {
-		t.Error("a piece is opened twice")
+	if again := snapshot.Open(inner, "part"); again != nil || !slices.Equal(m.Repeated(), []string{"outer/part"}) {
+		t.Errorf("a piece is opened twice; repeated are %q", m.Repeated())
 	}
 	if snapshot.Open(snapshot.Without(inner), "other") != nil || snapshot.Open(context.Background(), "other") != nil {
 		t.Error("a piece is opened without a memory")

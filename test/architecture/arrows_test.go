@@ -102,10 +102,10 @@ var packages = []packageRule{
 		"clustering/embedding clustering/enforce clustering/forest clustering/heldout clustering/kernelkmeans " +
 		"clustering/kmeans clustering/knn clustering/mixture clustering/model clustering/multilevel clustering/span " +
 		"data/constraint data/dataset invalid kernel numeric/choose numeric/eigen numeric/metric numeric/neighbor " +
-		"numeric/vector parallel partition planning snapshot text"},
-	{"clustering/krange", pure, "clustering clustering/auto clustering/heldout data/constraint data/dataset " +
-		"data/evaluate fault invalid kernel numeric/choose numeric/eigen numeric/metric parallel partition planning " +
-		"snapshot text"},
+		"numeric/vector parallel partition snapshot text"},
+	{"clustering/krange", pure, "clustering clustering/auto clustering/heldout clustering/multilevel " +
+		"data/constraint data/dataset data/evaluate fault invalid kernel numeric/choose numeric/eigen " +
+		"numeric/metric parallel partition snapshot text"},
 	{"clustering/prepare", pure, "clustering clustering/auto clustering/embedding clustering/kernelkmeans " +
 		"clustering/kmeans clustering/landmark clustering/spectral data/dataset numeric/metric planning"},
 	{"clustering/local", pure,

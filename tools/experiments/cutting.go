@@ -113,7 +113,7 @@ func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []const
 // cell does the runs of one cell of a table, several at a time.
 func (r *runner) cell(ctx context.Context, runs int, run func(run int) (cutRun, error)) ([]cutRun, error) {
 	cuts := make([]cutRun, runs)
-	err := parallel.NewPool(r.Threads).Run(ctx, r.Threads, runs, func(at int) (err error) {
+	err := parallel.Run(ctx, r.Threads, runs, func(at int) (err error) {
 		cuts[at], err = run(at)
 		return err
 	})

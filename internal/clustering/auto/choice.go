@@ -77,33 +77,29 @@ func chooseUseByFew(p *Problem, choice clustering.Choice, right []bool, byUse ou
 	return decision{choice: choice, outcomes: byUse}
 }
 
-// judged is an outcome with its score against the baseline.
-type judged struct {
-	outcome
-	score clustering.MethodScore
-}
-
-// judge compares an outcome with the pairs that the baseline has right.
-func judge(p *Problem, one outcome, base []bool) *judged {
-	if one.folds < p.folds {
-		return &judged{one, p.scoreFirst(one.method, one.folds, one.right, base)}
+// judged returns an outcome with its score against the pairs that the baseline has right.
+func (o outcome) judged(p *Problem, base []bool) *outcome {
+	if o.folds < p.folds {
+		o.score = p.scoreFirst(o.method, o.folds, o.right, base)
+	} else {
+		o.score = p.score(o.method, o.right, base)
 	}
-	return &judged{one, p.score(one.method, one.right, base)}
+	return &o
 }
 
-// mayReplace reports whether a method is good enough to replace the baseline.
-func (j *judged) mayReplace() bool { return j.bar(j.score.Advantage) }
+// mayReplace reports whether a judged method is good enough to replace the baseline.
+func (o *outcome) mayReplace() bool { return o.bar(o.score.Advantage) }
 
-// merit is the agreement of a method with held-out supervision, plus its bonus.
-func (j *judged) merit() float64 { return j.score.Agreement() + j.bonus }
+// merit is the agreement of a judged method with held-out supervision, plus its bonus.
+func (o *outcome) merit() float64 { return o.score.Agreement() + o.bonus }
 
-// betterThan reports whether a method has more merit than another, which may be nil. Of equals, one that uses
+// betterThan reports whether a judged method has more merit than another, which may be nil. Of equals, one that uses
 // constraints wins.
-func (j *judged) betterThan(other *judged) bool {
+func (o *outcome) betterThan(other *outcome) bool {
 	if other == nil {
 		return true
 	}
-	own := j.merit()
+	own := o.merit()
 	others := other.merit()
 	return own > others || own == others && other.method.ConstraintUse == clustering.UseNone
 }
@@ -112,16 +108,16 @@ func (j *judged) betterThan(other *judged) bool {
 type ranking struct {
 	scores   []clustering.MethodScore // of all methods
 	complete outcomes                 // of the methods that were fitted to all folds; only these are ranked
-	best     *judged                  // nil if complete is empty
-	taken    *judged                  // the best that may replace the baseline; nil if there is none
-	fallback *judged                  // soft constraints on levels, used if taken is nil; nil if not tried
+	best     *outcome                 // nil if complete is empty
+	taken    *outcome                 // the best that may replace the baseline; nil if there is none
+	fallback *outcome                 // soft constraints on levels, used if taken is nil; nil if not tried
 }
 
 // rank ranks methods. The slice base tells which pairs the baseline has right.
 func rank(p *Problem, all outcomes, base []bool) ranking {
 	var r ranking
 	for _, one := range all {
-		found := judge(p, one, base)
+		found := one.judged(p, base)
 		r.scores = append(r.scores, found.score)
 		if one.folds < p.folds {
 			continue
@@ -164,7 +160,7 @@ func chooseByFolds(p *Problem, b *baseline, right []bool, all outcomes) decision
 			p.noun(), without), b.reason...)
 	}
 	if r.best != nil {
-		d.notices, d.suspects = findSuspects(p, r.best.outcome, r.best.score.Agreement(), r.complete)
+		d.notices, d.suspects = findSuspects(p, r.best, r.complete)
 	}
 	return d
 }

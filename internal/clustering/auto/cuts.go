@@ -34,7 +34,8 @@ func (f *fitter) openSpan(ctx context.Context, s *space) error {
 	whole := make([]float64, c.Rows())
 	square := 0.0
 	for i, f := range c.factor {
-		if whole[i] = 1; f > 0 { // without edges all vertices are alike
+		whole[i] = 1
+		if f > 0 { // without edges all vertices are alike
 			whole[i] = 1 / f
 		}
 		square += float64(whole[i] * whole[i])

@@ -88,7 +88,10 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 // graph help when few rows are known, the classifiers when many are; trees help when few columns or jumps matter. In a
 // fold, only rows with supervision are labeled.
 func (f *fitter) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
-	known := f.p.known(t.fold)
+	known, err := f.p.knownWithout(t.fold)
+	if err != nil {
+		return nil, err
+	}
 	if known == nil { // too little supervision is left
 		return s.unconstrained, nil
 	}
@@ -119,9 +122,9 @@ func (f *fitter) fitDiscriminant(ctx context.Context, s *space, t task) (*answer
 // classifyFold labels all rows without the supervision of a fold and adds the labels to the runs of an answer, from
 // which confidences are computed.
 func (f *fitter) classifyFold(ctx context.Context, s *space, a *answer, fold int, units *dataset.Units) error {
-	known := f.p.known(fold)
-	if known == nil {
-		return nil
+	known, err := f.p.knownWithout(fold)
+	if err != nil || known == nil {
+		return err
 	}
 	c, err := f.newClassifier(ctx, s, known, fold, units)
 	if err != nil || len(c.classes) < f.p.spec.K {
@@ -192,7 +195,8 @@ func (f *fitter) newClassifier(
 	}
 	c := &classifier{rows: fitted.Rows}
 	var err error
-	if c.raw, c.scaled, err = f.take(c.rows, units); err != nil {
+	c.raw, c.scaled, err = f.take(c.rows, units)
+	if err != nil {
 		return nil, err
 	}
 	c.classes = slices.Compact(slices.Sorted(slices.Values(fitted.Classes)))
@@ -201,10 +205,12 @@ func (f *fitter) newClassifier(
 		place, _ := slices.BinarySearch(c.classes, class)
 		index[i] = int32(place)
 	}
-	if c.rule, err = discriminant.Choose(ctx, c.scaled, index, fitted.Weights, len(c.classes)); err != nil {
+	c.rule, err = discriminant.Choose(ctx, c.scaled, index, fitted.Weights, len(c.classes))
+	if err != nil {
 		return nil, err
 	}
-	if c.coefficients, err = c.rule.Fit(c.scaled, index, fitted.Weights, len(c.classes)); err != nil {
+	c.coefficients, err = c.rule.Fit(c.scaled, index, fitted.Weights, len(c.classes))
+	if err != nil {
 		return nil, err
 	}
 	for i := range c.coefficients {
@@ -219,7 +225,8 @@ func (f *fitter) newClassifier(
 		f.forests[fold] = &model.Forest{Trees: trees, Weight: forestWeight}
 	}
 	c.forest = f.forests[fold]
-	if c.clusters = f.labels; c.clusters == nil {
+	c.clusters = f.labels
+	if c.clusters == nil {
 		c.clusters = s.unconstrained.labels
 	}
 	c.shares = classShares(c.clusters, known, f.p.spec.K)

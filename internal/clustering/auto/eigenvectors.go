@@ -129,7 +129,8 @@ func newContraction(
 	}
 	c.factor = make([]float64, len(degree))
 	for b, d := range degree {
-		if d += float64(regularization * total / float64(len(degree))); d > 0 {
+		d += float64(regularization * total / float64(len(degree)))
+		if d > 0 {
 			c.factor[b] = 1 / math.Sqrt(d)
 		}
 	}
@@ -231,7 +232,8 @@ func (ss *spaces) includedVertices(g *dataset.Graph, set *constraint.Set) (keep 
 	large := pieces.Included(ss.p.spec.K)
 	keep = make([]bool, ss.p.n)
 	for i, piece := range pieces.Piece {
-		if keep[i] = large[piece]; keep[i] {
+		keep[i] = large[piece]
+		if keep[i] {
 			count++
 		}
 	}

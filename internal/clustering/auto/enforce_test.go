@@ -94,7 +94,10 @@ func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 func TestNearChanceNamesSeeds(t *testing.T) {
 	p := testSpaces(4, 2).p
 	p.spec.Supervision.Seeds = []constraint.Seed{{Index: 0, Label: 0}, {Index: 3, Label: 1}}
-	notices, _ := findSuspects(p, outcome{}, 0, nil)
+	best := &outcome{}
+	best.score.MustLinks, best.score.MustLinksRight = 2, 1 // as by chance
+	best.score.CannotLinks, best.score.CannotLinksRight = 2, 1
+	notices, _ := findSuspects(p, best, nil)
 	wantNotices(t, notices, "with the held-out seeds, ")
 }
 

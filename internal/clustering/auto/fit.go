@@ -10,10 +10,10 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/model"
+	"github.com/cleave-project/cleave/internal/clustering/multilevel"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/parallel"
-	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -36,7 +36,8 @@ type task struct {
 	brief bool // with fewer starts, to decide whether the method is worth a full fit
 }
 
-// nameIn returns the name of the task's snapshot. No other task of the run has it: every task is fitted once.
+// nameIn returns the name of the task's snapshot. No other task of the run has it, because every task is fitted once;
+// snapshot.Memory.Repeated tells if that is not so.
 func (t task) nameIn(s *space) string {
 	return fmt.Sprintf("%s, %s, fold %d, brief %t", s.name, t.use, t.fold, t.brief)
 }
@@ -83,7 +84,7 @@ func (f *fitter) fitsAtOnce(s *space) int {
 	switch {
 	case s.name == clustering.SpaceMixture:
 		return 1
-	case s.name == clustering.SpaceLevels && len(s.graph.Column) > planning.SideBySideEntries:
+	case s.name == clustering.SpaceLevels && len(s.graph.Column) > multilevel.SideBySideEntries:
 		return 1
 	case s.name == clustering.SpaceLevels:
 		return f.spaces.threads
@@ -198,7 +199,8 @@ func (f *fitter) fitLocally(ctx context.Context, t task, at *coordinates) (*clus
 	if err != nil {
 		return nil, err
 	}
-	results, err := leastOf(ctx, w, [][]*kmeans.Problem{problems})
+	// Named apart from the run without constraints in localRows.
+	results, err := leastOf(snapshot.Within(ctx, "variants"), w, [][]*kmeans.Problem{problems})
 	if err != nil {
 		return nil, err
 	}

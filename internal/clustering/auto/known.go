@@ -10,13 +10,20 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
-// known returns the rows whose class is known when a fold is held out: seeds, and rows whose class follows from
-// constraints. It returns nil if there are fewer than two classes. Seeds define classes. Without seeds, k must-link
-// components that are pairwise apart do.
-func (p *Problem) known(fold int) *discriminant.Known {
+// knownWithout returns the rows whose class is known when a fold is held out, nil if there are fewer than two classes.
+func (p *Problem) knownWithout(fold int) (*discriminant.Known, error) {
+	if fold == heldout.None {
+		return p.known, nil
+	}
+	return p.findKnown(fold)
+}
+
+// findKnown finds what knownWithout returns: seeds, and rows whose class follows from constraints. Seeds define
+// classes. Without seeds, k must-link components that are pairwise apart do.
+func (p *Problem) findKnown(fold int) (*discriminant.Known, error) {
 	set, err := constraint.NewSet(p.n, p.shown(task{use: clustering.UseHard, fold: fold}), constraint.UnitWeight)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	classes := make(map[int32]int32) // of must-link components
 	seeded := make(map[int32]heldout.Seed)
@@ -48,9 +55,9 @@ func (p *Problem) known(fold int) *discriminant.Known {
 		k.Weights = append(k.Weights, certainty)
 	}
 	if countDistinct(k.Classes) < 2 {
-		return nil
+		return nil, nil
 	}
-	return k
+	return k, nil
 }
 
 func countDistinct(classes []int32) int {
@@ -59,8 +66,7 @@ func countDistinct(classes []int32) int {
 
 // allClassesKnown reports whether each of the k clusters has a known row, as uses that start from known classes need.
 func (p *Problem) allClassesKnown() bool {
-	known := p.known(heldout.None)
-	return known != nil && countDistinct(known.Classes) == p.spec.K
+	return p.known != nil && countDistinct(p.known.Classes) == p.spec.K
 }
 
 // classesOf finds and numbers k must-link components that are pairwise apart, trying large ones first. It returns an

@@ -87,7 +87,8 @@ func (ss *spaces) cutLevels(
 		return nil
 	}
 	if s.unconstrained != nil && options.K == ss.p.spec.K {
-		if options.Labels = s.unconstrained.labels; rows != nil {
+		options.Labels = s.unconstrained.labels
+		if rows != nil {
 			options.Labels = choose.At(options.Labels, rows)
 		}
 		if err := try("from labels"); err != nil {

@@ -32,7 +32,8 @@ const maxMixtureIterations = 100
 // openMixture fits a mixture without constraints. The space has no such answer if a cluster becomes empty, or if
 // k-means explains the rows as well with fewer parameters.
 func (ss *spaces) openMixture(ctx context.Context, s *space) (err error) {
-	if s.units, err = ss.p.Units(ss.p.spaces[0]); err != nil {
+	s.units, err = ss.p.Units(ss.p.spaces[0])
+	if err != nil {
 		return err
 	}
 	found, err := ss.findMixture(ctx, s, ss.p.none, nil)

@@ -68,22 +68,19 @@ func oneKindNotice(p *Problem) clustering.Notice {
 // unitsNotices warns if a single column decides which rows are near and auto chose the units.
 func unitsNotices(p *Problem, chosen clustering.Space) []clustering.Notice {
 	unscaled := chosen == clustering.SpaceRows || chosen == clustering.SpaceNeighbors
-	if !unscaled || p.spec.Scale != clustering.ScaleDefault {
+	points, dense := p.points()
+	if !unscaled || !dense || p.spec.Scale != clustering.ScaleDefault {
 		return nil
 	}
-	_, notices, err := clustering.UnitsOf(p.data, clustering.ScaleDefault)
-	if err != nil {
-		return nil
-	}
+	_, notices := clustering.UnitsOfPoints(points, clustering.ScaleDefault)
 	return notices
 }
 
-// findSuspects returns what outcomes say about the answer and about the supervision, given the outcome that agrees best
-// and all that are of all folds.
-func findSuspects(
-	p *Problem, best outcome, agreement float64, all outcomes,
-) ([]clustering.Notice, []clustering.Suspect) {
+// findSuspects returns what outcomes say about the answer and about the supervision, given the judged one that agrees
+// best and all that are of all folds.
+func findSuspects(p *Problem, best *outcome, all outcomes) ([]clustering.Notice, []clustering.Suspect) {
 	var notices []clustering.Notice
+	agreement := best.score.Agreement()
 	if agreement < nearChance {
 		notices = append(notices,
 			notice("NEAR_CHANCE", "the best method has an agreement of %.2f with the held-out %s, "+

@@ -19,6 +19,8 @@ type outcome struct {
 	// runs has the labels found in each fold, where they are found independently: without constraints they are all
 	// the same, a discriminant labels only some rows, and a mixture knows the probabilities of its labels.
 	runs []clustering.Labeling
+	// score compares it with the baseline, once it is judged.
+	score clustering.MethodScore
 }
 
 // outcomes has one outcome for each method that was tried.
@@ -84,7 +86,7 @@ type trials struct {
 	base   []bool // which held-out pairs the baseline has right; nil if every method must be fitted to all folds
 	isLong bool   // whether fits take long and base is known
 	found  outcomes
-	best   *judged // the best method so far that may replace the baseline
+	best   *outcome // the best method so far that may replace the baseline
 }
 
 // tryMethods returns the outcomes of all methods that were tried, by space and candidate.
@@ -163,8 +165,8 @@ func (t *trials) try(ctx context.Context, batch []competitor) error {
 		if one.folds < t.fitter.p.folds {
 			continue
 		}
-		if score := judge(t.fitter.p, one, t.base); score.mayReplace() && score.betterThan(t.best) {
-			t.best = score
+		if judged := one.judged(t.fitter.p, t.base); judged.mayReplace() && judged.betterThan(t.best) {
+			t.best = judged
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
-	"github.com/cleave-project/cleave/internal/planning"
 )
 
 // What a problem will take, for the plan of its job. No answer depends on it.
@@ -61,38 +60,44 @@ func (p *Problem) Fits(rows *kmeans.Problem) int {
 	return 2*starts + p.folds*(soft+hard)
 }
 
-// Eigensolver returns the plan of the eigensolvers, which run in this process, on so many threads, for given matrices
-// and neighbor graphs. Spreading beside discriminants takes about as much as a search for k eigenvectors.
-func (p *Problem) Eigensolver(threads int) *planning.Eigensolver {
-	e := &planning.Eigensolver{Pairs: p.spec.K, Columns: p.spec.K, Restarts: embedding.DefaultRestarts}
+// Search is what the searches for eigenvectors of given matrices and neighbor graphs take. They run in this process.
+type Search struct {
+	Pairs    int   // eigenpairs wanted
+	AtOnce   int   // concurrent searches
+	Entries  int64 // of the neighbor graphs
+	Restarts int   // of k-means on the eigenvectors
+}
+
+// Search returns what the searches for eigenvectors take on so many threads. Spreading beside discriminants takes about
+// as much as a search for k eigenvectors.
+func (p *Problem) Search(threads int) Search {
+	s := Search{Pairs: p.spec.K, AtOnce: 1, Restarts: embedding.DefaultRestarts}
 	if p.supervised() && p.regime != manySeeds {
 		// Either one search for cuts or as many concurrent ones as there are folds, whichever takes more.
 		wide := span.Size(p.n, p.spec.K, len(p.supervision.Pairs))
-		e.Searches = min(p.folds, threads, p.searches())
-		if eigen.SearchColumns(wide, false) > e.Searches*eigen.SearchColumns(e.Pairs, false) {
-			e.Pairs = wide
-			e.Searches = 1
+		s.AtOnce = min(p.folds, threads, p.searches())
+		if eigen.SearchColumns(wide, false) > s.AtOnce*eigen.SearchColumns(s.Pairs, false) {
+			s.Pairs = wide
+			s.AtOnce = 1
 		}
 	}
 	for _, name := range p.Spaces() {
 		if ofNeighbors(name) { // its neighbors, and on average as many rows that have it as a neighbor
-			e.SparseEntries += 2 * int64(p.n) * int64(neighbor.Count(p.n, p.neighbors))
+			s.Entries += 2 * int64(p.n) * int64(neighbor.Count(p.n, p.neighbors))
 		}
 	}
-	return e
+	return s
 }
 
-// Levels returns the plan of the cuts of the graph, or nil if the graph itself is not cut.
-func (p *Problem) Levels() *planning.Levels {
-	g, ok := p.data.(*dataset.Graph)
-	if !ok || p.spaces[0] != clustering.SpaceLevels {
-		return nil
+// Cuts returns how many cuts there are of the graph itself, 0 if it is not cut.
+func (p *Problem) Cuts() int {
+	switch {
+	case p.spaces[0] != clustering.SpaceLevels:
+		return 0
+	case p.supervised():
+		return 2*p.folds + 3 // two per fit, and one without constraints
 	}
-	fits := 1
-	if p.supervised() {
-		fits = 2*p.folds + 3 // two per fit, and one without constraints
-	}
-	return &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: p.spec.K, Fits: fits}
+	return 1
 }
 
 // searches returns the number of fits that memory allows at the same time in this process: eigensolvers, or k-means on

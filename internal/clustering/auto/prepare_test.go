@@ -56,7 +56,7 @@ func TestPlannedSearchesAreLimitedByThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for threads, want := range map[int]int{1: 1, 2: 2, 100: DefaultFolds} {
-		if got := p.Eigensolver(threads).Searches; got != want {
+		if got := p.Search(threads).AtOnce; got != want {
 			t.Errorf("%d searches on %d threads, not %d", got, threads, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/discriminant"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
@@ -28,6 +29,7 @@ type Problem struct {
 	given       *constraint.Set    // the user's constraints, without those that follow from seeds
 	none        *constraint.Set    // no constraints
 	supervision *heldout.Supervision
+	known       *discriminant.Known // the rows of known class; nil if there are fewer than two classes
 	regime      regime
 	shared      *Shared // what problems of other k have found; may be nil
 }
@@ -53,14 +55,20 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 		folds:     cmp.Or(o.Folds, DefaultFolds),
 	}
 	var err error
-	if p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight); err != nil {
+	p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight)
+	if err != nil {
 		return nil, err
 	}
-	if p.none, err = constraint.NewSet(p.n, nil, constraint.UnitWeight); err != nil {
+	p.none, err = constraint.NewSet(p.n, nil, constraint.UnitWeight)
+	if err != nil {
 		return nil, err
 	}
 	p.supervision = heldout.New(p.given, spec.Supervision.Seeds, spec.K, p.folds, spec.Random(clustering.StreamFolds))
-	p.spaces = p.listSpaces()
+	p.known, err = p.findKnown(heldout.None)
+	if err != nil {
+		return nil, err
+	}
+	p.spaces, p.Warnings = p.listSpaces()
 	p.regime = p.findRegime()
 	if notice, conflicting := clustering.ConflictNotice(p.given); conflicting {
 		p.Warnings = append(p.Warnings, notice)
@@ -137,10 +145,7 @@ func (p *Problem) classifiable(space clustering.Space) bool {
 	if !dense {
 		return false
 	}
-	units, err := p.Units(space)
-	if err != nil {
-		return false
-	}
+	units, _ := clustering.UnitsOfPoints(points, p.Scale(space))
 	for i, v := range points.Values {
 		if units != nil {
 			v = (v - units.Center[i%points.D]) / units.Scale[i%points.D]

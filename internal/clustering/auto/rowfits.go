@@ -41,10 +41,12 @@ func (ss *spaces) localRows(ctx context.Context, e *coordinates) (*rows, error) 
 		return nil, err
 	}
 	w := &rows{}
-	if w.problem, err = kmeans.Prepare(points, ss.p.kmeansSpec(clustering.ScaleNone)); err != nil {
+	w.problem, err = kmeans.Prepare(points, ss.p.kmeansSpec(clustering.ScaleNone))
+	if err != nil {
 		return nil, err
 	}
-	if w.x, err = kmeans.NewLocal(ctx, w.problem, points, ss.threads); err != nil {
+	w.x, err = kmeans.NewLocal(ctx, w.problem, points, ss.threads)
+	if err != nil {
 		return nil, err
 	}
 	w.unconstrained, err = kmeans.Run(ctx, w.problem, w.x, clustering.NopObserver{})

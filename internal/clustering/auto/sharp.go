@@ -52,14 +52,16 @@ func number(points *dataset.Points, from, to int, words bool, values []int32) (c
 		switch {
 		case known:
 		case len(row) == 1 && len(counts) == fewValues:
-			if at, others = otherValue, others+1; 10*others > points.N {
+			at, others = otherValue, others+1
+			if 10*others > points.N {
 				return nil
 			}
 		default:
 			at = int32(len(counts))
 			numbers[v], counts = at, append(counts, 0)
 		}
-		if values[i] = at; at != otherValue {
+		values[i] = at
+		if at != otherValue {
 			counts[at]++
 		}
 	}
@@ -78,7 +80,8 @@ func follows(g *dataset.Graph, values []int32, counts []int) bool {
 			if values[i] == otherValue || values[j] == otherValue {
 				continue
 			}
-			if all++; values[i] != values[j] {
+			all++
+			if values[i] != values[j] {
 				across++
 			}
 		}

@@ -113,7 +113,8 @@ func (ss *spaces) openGraph(
 	s.graph = g
 	s.adjacency = &oneAtATime{Multiplier: adjacency}
 	options := ss.reporter.SolverOptions(eigenTolerance)
-	if s.plain, err = ss.eigenvectors(ctx, s, ss.p.none, ss.shared, options); err != nil {
+	s.plain, err = ss.eigenvectors(ctx, s, ss.p.none, ss.shared, options)
+	if err != nil {
 		return err
 	}
 	return ss.clusterCoordinates(ctx, s)
@@ -121,7 +122,8 @@ func (ss *spaces) openGraph(
 
 // clusterCoordinates finds the answer of a space without constraints in its coordinates.
 func (ss *spaces) clusterCoordinates(ctx context.Context, s *space) (err error) {
-	if s.rows, err = ss.localRows(ctx, s.plain); err != nil {
+	s.rows, err = ss.localRows(ctx, s.plain)
+	if err != nil {
 		return err
 	}
 	s.unconstrained = ss.expand(s, s.plain, s.rows.unconstrained, ss.p.none)
@@ -136,7 +138,8 @@ func (ss *spaces) openComponents(ctx context.Context, s *space) (err error) {
 		return err
 	}
 	defer release()
-	if s.plain, err = ss.principalComponents(ctx, matrix); err != nil {
+	s.plain, err = ss.principalComponents(ctx, matrix)
+	if err != nil {
 		return err
 	}
 	return ss.clusterCoordinates(ctx, s)

@@ -9,7 +9,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/parallel"
-	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -98,53 +97,52 @@ func (ss *spaces) newSpace(ctx context.Context, name clustering.Space) (*space, 
 	return nil, fmt.Errorf("auto: there is no space %d", name)
 }
 
-// listSpaces returns the spaces of the data in order. The baseline is in one of the first two, or in a mixture.
-func (p *Problem) listSpaces() []clustering.Space {
-	raw := []clustering.Space{clustering.SpaceRows, clustering.SpaceNeighbors}
-	standardized := []clustering.Space{clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors}
+// listSpaces returns the spaces of the data in order, and notices of those that are left out. The baseline is in one of
+// the first two spaces, or in a mixture.
+func (p *Problem) listSpaces() ([]clustering.Space, []clustering.Notice) {
 	if g, ok := p.data.(*dataset.Graph); ok {
 		return p.graphSpaces(g)
 	}
-	if seconds := planning.NeighborSeconds(p.data, usualThreads); seconds > longSearch {
-		raw = raw[:1]
-		standardized = standardized[:1]
-		p.Warnings = append(p.Warnings, clustering.Notice{Code: "NEIGHBORS_LEFT_OUT", Message: fmt.Sprintf(
-			"finding the exact neighbors of %d rows would take about %.0f s, so only methods on the rows are tried",
-			p.n, seconds)})
+	raw := []clustering.Space{clustering.SpaceRows, clustering.SpaceNeighbors}
+	standardized := []clustering.Space{clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors}
+	if _, sparse := p.data.(*dataset.SparsePoints); sparse {
+		raw = []clustering.Space{clustering.SpaceNeighbors} // by cosine distance; k-means only without neighbors
 	}
-	switch data := p.data.(type) {
-	case *dataset.SparsePoints:
-		return raw[len(raw)-1:] // neighbors by cosine distance, unless finding them takes too long
-	case *dataset.Points:
-		switch {
-		case p.spec.Scale == clustering.ScaleNone,
-			p.spec.Scale == clustering.ScaleMinMax,
-			p.spec.Scale == clustering.ScaleRobust:
-			return raw
-		case p.spec.Scale == clustering.ScaleZscore:
-			return standardized
-		case clustering.UnlikeUnits(data) == nil:
-			return append(raw, standardized...)
-		}
-		return append(standardized, raw...)
+	var notices []clustering.Notice
+	if seconds := searchSeconds(p.data); seconds > longSearch {
+		raw = []clustering.Space{clustering.SpaceRows}
+		standardized = []clustering.Space{clustering.SpaceStandardized}
+		notices = append(notices, notice("NEIGHBORS_LEFT_OUT", "finding the exact neighbors of %d rows would take "+
+			"about %.0f s, so only methods on the rows are tried", p.n, seconds))
 	}
-	return raw
+	points, dense := p.points()
+	switch {
+	case !dense,
+		p.spec.Scale == clustering.ScaleNone,
+		p.spec.Scale == clustering.ScaleMinMax,
+		p.spec.Scale == clustering.ScaleRobust:
+		return raw, notices
+	case p.spec.Scale == clustering.ScaleZscore:
+		return standardized, notices
+	case clustering.UnlikeUnits(points) == nil:
+		return append(raw, standardized...), notices
+	}
+	return append(standardized, raw...), notices
 }
 
 // graphSpaces returns the spaces of a graph: the graph itself and, if there is supervision, its eigenvectors.
-func (p *Problem) graphSpaces(g *dataset.Graph) []clustering.Space {
+func (p *Problem) graphSpaces(g *dataset.Graph) ([]clustering.Space, []clustering.Notice) {
 	switch {
 	case hasNegativeWeight(g):
-		return []clustering.Space{clustering.SpaceGraph}
+		return []clustering.Space{clustering.SpaceGraph}, nil
 	case !p.supervised():
-		return []clustering.Space{clustering.SpaceLevels}
+		return []clustering.Space{clustering.SpaceLevels}, nil
 	case p.n*p.spec.K > maxEigenvalues:
-		p.Warnings = append(p.Warnings, clustering.Notice{Code: "EIGENVECTORS_LEFT_OUT", Message: fmt.Sprintf(
+		return []clustering.Space{clustering.SpaceLevels}, []clustering.Notice{notice("EIGENVECTORS_LEFT_OUT",
 			"%d eigenvectors of %d vertices would take long and much memory; only cuts of the graph itself are tried",
-			p.spec.K, p.n)})
-		return []clustering.Space{clustering.SpaceLevels}
+			p.spec.K, p.n)}
 	}
-	return []clustering.Space{clustering.SpaceLevels, clustering.SpaceGraph}
+	return []clustering.Space{clustering.SpaceLevels, clustering.SpaceGraph}, nil
 }
 
 func hasNegativeWeight(g *dataset.Graph) bool {

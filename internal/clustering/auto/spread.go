@@ -34,8 +34,11 @@ const (
 // giving every vertex the same weight. A vertex that no class reaches keeps its label from the answer without
 // constraints.
 func (f *fitter) fitSpread(ctx context.Context, s *space, t task) (*answer, error) {
-	known := f.p.known(t.fold)
-	if known == nil {
+	known, err := f.p.knownWithout(t.fold)
+	if err != nil {
+		return nil, err
+	}
+	if known == nil { // too little supervision is left
 		return s.unconstrained, nil
 	}
 	labels, err := f.spread(ctx, s, known)

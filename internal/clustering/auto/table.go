@@ -20,8 +20,8 @@ const (
 	// defaultSparseNeighbors is the same for sparse rows, whose distances tell less: most of them share no column. On
 	// eight collections of texts, 30 gives a mean ARI of .22, 10 gives .16.
 	defaultSparseNeighbors = 30
-	// longSearch is the longest time that finding neighbors may take, in seconds on usualThreads threads. It is judged
-	// by the shape of the data, because what is tried must not depend on which workers are available.
+	// longSearch is the longest time that finding neighbors may take, in seconds on usualThreads threads, as
+	// searchSeconds judges by the shape of the data: what is tried must not depend on which workers are available.
 	longSearch   = 60
 	usualThreads = 2
 	// maxEigenvalues is the maximum of n k for which eigenvectors of a given graph are computed. It bounds memory.
@@ -60,24 +60,14 @@ const (
 // regime is how a method is chosen. It depends on how much supervision there is.
 type regime uint8
 
-// The regimes. The first that applies is taken.
-//
-//	           supervision                 spaces that compete   uses that compete     replaces the baseline if
-//	unguided   none, or a single seed      see baseline          none                  (the baseline is the answer)
-//	oneKind    must-links or cannot-links  that of the baseline  usual                 always
-//	           alone
-//	few        fewer than EnoughPairs      all, by all pairs     usual and cuts; with  a space: above clearlyBetter
-//	           pairs                                             a mixture also hard   a use: atLeast(clearlyWorse)
-//	                                                             k-means
-//	manySeeds  fromManySeeds or more,      rows                  discriminant          always
-//	           on dense points
-//	folds      more                        all                   candidates            see candidates
+// The regimes. The first that applies is taken. docs/ALGORITHMS.md, "The table", says for each which methods compete
+// and what replaces the baseline.
 const (
-	unguided regime = iota + 1
-	oneKind
-	few
-	manySeeds
-	folds
+	unguided  regime = iota + 1 // there is no supervision, or a single seed: the baseline is the answer
+	oneKind                     // only must-links or only cannot-links, which cannot compare methods
+	few                         // fewer than heldout.EnoughPairs pairs: the space is chosen first, then the use
+	manySeeds                   // fromManySeeds or more, on dense points: only classifiers compete
+	folds                       // more: the candidates compete on held-out pairs
 )
 
 const (

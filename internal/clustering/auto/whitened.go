@@ -81,7 +81,8 @@ func newWhitening(units *dataset.Units, rows *dataset.Points, components *constr
 	}
 	w := &whitening{units: units}
 	var finite bool
-	if w.covariance, finite = eigen.Cholesky(covariance); !finite {
+	w.covariance, finite = eigen.Cholesky(covariance)
+	if !finite {
 		return nil, invalid.New(invalid.ProductOverflow)
 	}
 	return w, nil
@@ -140,7 +141,8 @@ func (f *fitter) fitWhitened(ctx context.Context, s *space, t task, set *constra
 	if err != nil {
 		return nil, err
 	}
-	if found.Model, err = w.model(found.Model); err != nil {
+	found.Model, err = w.model(found.Model)
+	if err != nil {
 		return nil, err
 	}
 	return f.spaces.newAnswer(found.Labels, found, func(_ context.Context, result *clustering.Result) error {

@@ -57,11 +57,13 @@ func Run(
 	data, spec := job.Data, job.Spec
 	r := &run{data: data, spec: spec, origin: origin, solver: s, threads: threads, o: o}
 	var err error
-	if r.folds, err = newFolds(data.Rows(), spec); err != nil {
+	r.folds, err = newFolds(data.Rows(), spec)
+	if err != nil {
 		return nil, err
 	}
 	if r.folds == nil {
-		if r.parts, err = newParts(origin.Data, spec); err != nil {
+		r.parts, err = newParts(origin.Data, spec)
+		if err != nil {
 			return nil, err
 		}
 	}

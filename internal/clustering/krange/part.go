@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/multilevel"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -15,7 +16,6 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/parallel"
-	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -156,7 +156,7 @@ func meanStability(strengths []float64) *float64 {
 // clustered one after another.
 func (r *run) partsAtOnce(spec clustering.Spec) int {
 	atOnce := r.threads
-	if g, ok := r.origin.Data.(*dataset.Graph); ok && len(g.Column) > planning.SideBySideEntries {
+	if g, ok := r.origin.Data.(*dataset.Graph); ok && len(g.Column) > multilevel.SideBySideEntries {
 		atOnce = 1
 	} else if ok && spec.Algorithm.SearchesEigenvectors(g, spec) {
 		atOnce = min(atOnce, max(1, searchBytes/(8*g.N*eigen.SearchColumns(spec.K, false))))
@@ -170,7 +170,8 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 	atOnce := r.partsAtOnce(spec)
 	err := parallel.Run(ctx, atOnce, len(r.parts), func(at int) error {
 		p := r.parts[at]
-		if values[at] = -1; p.data.Rows() < spec.K {
+		values[at] = -1
+		if p.data.Rows() < spec.K {
 			return nil
 		}
 		found, err := r.solver.Small(ctx, r.firstPart+at, p.data, p.spec(spec, len(labels)), r.threads/atOnce)
@@ -270,7 +271,8 @@ func (r *run) cloudStability(ctx context.Context, points *dataset.Points) ([]flo
 	if err != nil {
 		return nil, nil //nolint:nilerr // for example, weights are those of the rows of the data
 	}
-	if cloud.parts, err = newParts(data, spec); err != nil {
+	cloud.parts, err = newParts(data, spec)
+	if err != nil {
 		return nil, err
 	}
 	values, err := cloud.strengths(ctx, spec, whole.Labels)

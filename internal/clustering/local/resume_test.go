@@ -165,7 +165,30 @@ func moments(t testing.TB, c resumeCase) [][]byte {
 		clustering.NopObserver{}); err != nil {
 		t.Fatal(err)
 	}
+	if repeated := memory.Repeated(); len(repeated) > 0 {
+		t.Errorf("pieces with these names were opened more than once, so not all was saved: %q", repeated)
+	}
 	return found
+}
+
+// No two pieces of a run have the same name, or the work of the second would not be saved. Methods of auto run others.
+func TestEveryPieceHasItsOwnName(t *testing.T) {
+	for name, c := range resumeCases(t) {
+		if c.spec.Algorithm.Name() != "auto" || len(c.spec.Supervision.Constraints) == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memory := snapshot.NewMemory(1<<30, nil)
+			if _, err := local.Solve(snapshot.With(t.Context(), memory), c.data, c.spec, 2,
+				clustering.NopObserver{}); err != nil {
+				t.Fatal(err)
+			}
+			if repeated := memory.Repeated(); len(repeated) > 0 {
+				t.Errorf("opened more than once: %q", repeated)
+			}
+		})
+	}
 }
 
 // someOf are at most so many moments, evenly spread, with the last.

@@ -247,7 +247,7 @@ func (f *fit) maximize(ctx context.Context) (ok bool, err error) {
 	m, q := f.mixture, len(f.mixture.smooth)
 	sizes := make([]float64, f.K)
 	scatters := make([][][]float64, f.K)
-	err = f.pool.Run(ctx, f.Threads, f.K, func(c int) error {
+	err = f.pool.Run(ctx, f.K, func(c int) error {
 		sizes[c], m.centers[c], scatters[c] = f.moments(c)
 		return nil
 	})
@@ -269,7 +269,7 @@ func (f *fit) maximize(ctx context.Context) (ok bool, err error) {
 		common[a][a] += float64(ridge * f.variances[column])
 	}
 	overflow := make([]bool, f.K)
-	err = f.pool.Run(ctx, f.Threads, f.K, func(c int) error {
+	err = f.pool.Run(ctx, f.K, func(c int) error {
 		v := eigen.NewSymmetric(q)
 		for a, row := range scatters[c] {
 			for b := range a + 1 {
@@ -340,7 +340,7 @@ func (f *fit) share(i, c int) float64 { return f.shares[int(f.componentOf(int32(
 // measure computes the distances of all rows.
 func (f *fit) measure(ctx context.Context) error {
 	pieces := (f.Points.N + rowsAtOnce - 1) / rowsAtOnce
-	return f.pool.Run(ctx, f.Threads, pieces, func(piece int) error {
+	return f.pool.Run(ctx, pieces, func(piece int) error {
 		z := make([]float64, len(f.mixture.smooth))
 		for i := piece * rowsAtOnce; i < min(f.Points.N, (piece+1)*rowsAtOnce); i++ {
 			f.mixture.measure(f.Points.Row(i), z, f.distances[i*f.K:][:f.K])

@@ -12,8 +12,8 @@ const contractRows = 1 << 13
 
 // contract merges all vertices that have the same number, 0..count-1, into one. The result does not depend on the
 // number of threads: rows list neighbors in the order in which they are met.
-func contract(ctx context.Context, g *Graph, into []int32, count int, pool *parallel.Pool,
-	threads int) (*Graph, error) {
+func contract(ctx context.Context, g *Graph, into []int32, count int,
+	pool *parallel.Pool) (*Graph, error) {
 	members, start := group(into, count)
 	c := &Graph{
 		Start: make([]int64, count+1), Diagonal: make([]float64, count), Mass: make([]float64, count),
@@ -21,7 +21,7 @@ func contract(ctx context.Context, g *Graph, into []int32, count int, pool *para
 	}
 	parts := make([]rows, (count+contractRows-1)/contractRows)
 	var scratch parallel.Workspaces[[]int32]
-	err := pool.Run(ctx, threads, len(parts), func(at int) error {
+	err := pool.Run(ctx, len(parts), func(at int) error {
 		place := scratch.Borrow()
 		if *place == nil {
 			*place = make([]int32, count)
@@ -51,7 +51,7 @@ func contract(ctx context.Context, g *Graph, into []int32, count int, pool *para
 	}
 	c.Column = make([]int32, c.Start[count])
 	c.Weight = make([]float64, c.Start[count])
-	err = pool.Run(ctx, threads, len(parts), func(at int) error {
+	err = pool.Run(ctx, len(parts), func(at int) error {
 		from := c.Start[at*contractRows]
 		copy(c.Column[from:], parts[at].column)
 		copy(c.Weight[from:], parts[at].weight)

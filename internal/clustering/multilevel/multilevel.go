@@ -28,7 +28,10 @@ const (
 	// ManyEntries is the number of entries above which up to manyMerged vertices are merged at a time instead of two.
 	// That saves levels, each of which takes about as much memory as the graph.
 	ManyEntries = 1 << 24
-	manyMerged  = 8
+	// SideBySideEntries is the largest number of entries of a graph that is clustered several times at once: the levels
+	// of larger ones take too much memory. No answer depends on it.
+	SideBySideEntries = 1 << 22
+	manyMerged        = 8
 )
 
 // Options controls how a graph is clustered.
@@ -171,7 +174,7 @@ func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options,
 	labels = slices.Clone(o.Labels)
 	merge := func(into []int32, count int) error {
 		last := levels[len(levels)-1]
-		next, err := contract(ctx, last, into, count, r.pool, r.threads)
+		next, err := contract(ctx, last, into, count, r.pool)
 		if labels != nil {
 			labels = merged(last, labels, o.K, into, count)
 		}

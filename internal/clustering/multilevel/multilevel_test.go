@@ -165,7 +165,7 @@ func TestLabelsHaveTheSameValueOnACoarserGraph(t *testing.T) {
 		rng := seeded(seed)
 		g := randomGraph(60, rng)
 		into, count := match(g, nil, int32(2+rng.IntN(4)), g.mass()/6, rng)
-		coarse, err := contract(context.Background(), g, into, count, parallel.NewPool(2), 2)
+		coarse, err := contract(context.Background(), g, into, count, parallel.NewPool(2))
 		if err != nil {
 			t.Fatal(err)
 		}

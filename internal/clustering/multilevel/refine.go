@@ -23,7 +23,6 @@ const (
 // refiner refines labelings of one graph after another.
 type refiner struct {
 	k         int
-	threads   int
 	chainWork int64
 	pool      *parallel.Pool
 	links     *links
@@ -32,7 +31,7 @@ type refiner struct {
 
 func newRefiner(k, threads int) *refiner {
 	return &refiner{
-		k: k, threads: threads, chainWork: chainWork, pool: parallel.NewPool(threads), links: newLinks(k),
+		k: k, chainWork: chainWork, pool: parallel.NewPool(threads), links: newLinks(k),
 		scratch: parallel.Workspaces[links]{New: func() *links { return newLinks(k) }},
 	}
 }
@@ -106,7 +105,7 @@ func (r *refiner) round(ctx context.Context, l *labeling, active []int32, marked
 
 // propose sets wants[at] if vertex block[at] could move with a gain.
 func (r *refiner) propose(ctx context.Context, l *labeling, block []int32, wants []bool, tolerance float64) error {
-	return r.pool.Run(ctx, r.threads, (len(block)+refinePiece-1)/refinePiece, func(at int) error {
+	return r.pool.Run(ctx, (len(block)+refinePiece-1)/refinePiece, func(at int) error {
 		s := r.scratch.Borrow()
 		for place := at * refinePiece; place < min(len(block), (at+1)*refinePiece); place++ {
 			v := block[place]

@@ -29,7 +29,7 @@ func (r *refiner) cluster(ctx context.Context, g *Graph, balance float64, rng *r
 		starts = append(starts, grow(g, r.k, rng))
 	}
 	all := make([]*labeling, len(starts))
-	err := r.pool.Run(ctx, r.threads, len(starts), func(at int) error {
+	err := r.pool.Run(ctx, len(starts), func(at int) error {
 		own := newRefiner(r.k, 1)
 		own.chainWork = r.chainWork
 		all[at] = newLabeling(g, r.k, starts[at], balance)

@@ -44,10 +44,9 @@ type chooser struct {
 	*Problem
 	*basis
 	*links
-	folds   []fold
-	pool    *parallel.Pool
-	threads int
-	seeds   []uint64 // for the labels of every fold, and for the final ones
+	folds []fold
+	pool  *parallel.Pool
+	seeds []uint64 // for the labels of every fold, and for the final ones
 	// The points whose labels are compared, and their rows of V. A nil sample means all points.
 	sample  []int32
 	columns [][]float64
@@ -55,9 +54,7 @@ type chooser struct {
 
 // Choose chooses coordinates by the pairs and labels all points by them.
 func Choose(ctx context.Context, p *Problem) (*Answer, error) {
-	threads := parallel.Threads(ctx)
-	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), threads: threads,
-		pool: parallel.NewPool(threads)}
+	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), pool: parallel.NewPool(parallel.Threads(ctx))}
 	c.quick, c.links = p.Quick, c.newLinks(p.Pairs)
 	plain := newTrial(clustering.CutUnconstrained, p.K, c.losses(c.unconstrained(), choose.All[int](len(c.all))),
 		c.links)
@@ -131,7 +128,7 @@ func (c *chooser) candidates(ctx context.Context, plain *trial) ([]*trial, error
 // bestPencil returns the pencil with the best width and theta on held-out links.
 func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
 	matrices := make([]*mat.SymDense, len(c.folds))
-	err := c.pool.Run(ctx, c.threads, len(c.folds), func(at int) error {
+	err := c.pool.Run(ctx, len(c.folds), func(at int) error {
 		matrices[at] = c.pairMatrix(c.links, c.folds[at].known)
 		return nil
 	})
@@ -143,7 +140,7 @@ func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
 	for at := range losses {
 		losses[at] = make([]float64, len(c.all))
 	}
-	err = c.pool.Run(ctx, c.threads, len(c.folds)*len(widths), func(task int) error {
+	err = c.pool.Run(ctx, len(c.folds)*len(widths), func(task int) error {
 		fold, width := task%len(c.folds), task/len(c.folds)
 		p := c.newPencil(widths[width], matrices[fold])
 		held := c.folds[fold].held
@@ -193,7 +190,7 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 	}
 	widths := c.widths()
 	losses := make([][][]float64, len(widths))
-	err := c.pool.Run(ctx, c.threads, len(widths), func(at int) error {
+	err := c.pool.Run(ctx, len(widths), func(at int) error {
 		losses[at] = c.newCompletion(c.links, widths[at]).leftOut(sampled)
 		return nil
 	})
@@ -217,7 +214,7 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 	completion.cacheKernels(c.folds)
 	heldOut := make([]float64, len(c.all))
 	fits := make([]*mat.Dense, len(c.folds))
-	err = c.pool.Run(ctx, c.threads, len(c.folds), func(fold int) error {
+	err = c.pool.Run(ctx, len(c.folds), func(fold int) error {
 		held := c.folds[fold].held
 		fits[fold] = completion.factors(rho, c.folds[fold].known)
 		scatter(heldOut, c.losses(fits[fold], held), held)

@@ -27,7 +27,7 @@ const maxSample = 20_000
 func (c *chooser) compare(ctx context.Context, finalists []*trial) error {
 	c.takeSample(c.Random)
 	violated := eigen.Columns(len(c.all), len(finalists)) // every link
-	err := c.pool.Run(ctx, c.threads, len(c.folds)*len(finalists), func(task int) error {
+	err := c.pool.Run(ctx, len(c.folds)*len(finalists), func(task int) error {
 		fold, t := task%len(c.folds), finalists[task/len(c.folds)]
 		if t.fit == nil {
 			return nil
@@ -114,7 +114,8 @@ func (c *chooser) place(point int32) int32 {
 func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answer) (err error) {
 	answer.Chosen = winner.CutCandidate
 	if winner.fit == nil {
-		if answer.Labels, err = c.Paper(ctx, winner.Rule, c.Pairs); err != nil || answer.Labels != nil {
+		answer.Labels, err = c.Paper(ctx, winner.Rule, c.Pairs)
+		if err != nil || answer.Labels != nil {
 			return err
 		}
 		return c.finish(ctx, plain, plain, answer)
@@ -127,7 +128,7 @@ func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answ
 	r := rounding{
 		k: c.K, starts: cmp.Or(c.Starts, embedding.DefaultRestarts), improved: 2, improveIterations: 30,
 		startIterations: c.Iterations,
-		seed:            c.seeds[len(c.seeds)-1], threads: c.threads,
+		seed:            c.seeds[len(c.seeds)-1], threads: c.pool.Threads(),
 	}
 	answer.Labels, answer.Runs, err = r.run(ctx, answer.Embedding, c.Pairs)
 	return err

@@ -57,7 +57,8 @@ func (b *basis) newPencil(width int, g *mat.SymDense) *pencil {
 	p := &pencil{basis: b, width: width, g: g}
 	var err error // only if G is not finite, because the context does not end
 	within := p.matrix(func(a, c int) float64 { return g.At(a, c) })
-	if p.eigenvalues, err = eigen.DenseEigenvalues(context.Background(), within); err != nil {
+	p.eigenvalues, err = eigen.DenseEigenvalues(context.Background(), within)
+	if err != nil {
 		panic(err)
 	}
 	return p

@@ -72,7 +72,8 @@ func newBasis(vectors [][]float64, costs []float64, k int) *basis {
 func (b *basis) widths() []int {
 	var widths []int
 	for _, width := range []int{b.k + 1, max(2*b.k, b.k+2), 4 * b.k, 8 * b.k} {
-		if width = min(width, len(b.vectors)); !slices.Contains(widths, width) {
+		width = min(width, len(b.vectors))
+		if !slices.Contains(widths, width) {
 			widths = append(widths, width)
 		}
 	}

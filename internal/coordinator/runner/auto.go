@@ -33,7 +33,7 @@ func newAutoRunner(
 	problem *auto.Problem, data dataset.Dataset, spec clustering.Spec, bytes int64,
 ) (*autoRunner, error) {
 	r := &autoRunner{problem: problem, spec: spec, data: data, bytes: bytes}
-	levels := problem.Levels()
+	levels := r.levels()
 	for _, space := range problem.Spaces() {
 		if space == clustering.SpaceLevels {
 			continue // needs no workers
@@ -45,7 +45,7 @@ func newAutoRunner(
 		r.parts = append(r.parts, part)
 	}
 	if len(r.parts) == 0 {
-		r.parts = []planning.Workload{{Levels: levels}}
+		r.parts = []planning.Workload{{Coordinator: planning.Coordinator{Levels: levels}}}
 		return r, nil
 	}
 	if fitted := problem.Fitted(); fitted > 0 {
@@ -54,7 +54,7 @@ func newAutoRunner(
 	r.parts[0].Levels = levels
 	// All searches for eigenvectors are made in the coordinator, one space after the other.
 	if at := slices.IndexFunc(r.parts, func(p planning.Workload) bool { return p.Vectors == nil }); at >= 0 {
-		r.parts[at].Eigen = problem.Eigensolver(runtime.GOMAXPROCS(0))
+		r.parts[at].Eigen = r.eigensolver()
 	}
 	return r, nil
 }
@@ -125,8 +125,25 @@ func (r *autoRunner) scoresNeed(fitted int) planning.Workload {
 
 func (r *autoRunner) matrixNeed(p *kernelkmeans.Problem) planning.Workload {
 	return planning.Workload{DatasetBytes: r.bytes, K: 1,
-		Matrix: &planning.Matrix{Spec: p.Matrix, Products: embedding.ProductsAtOnce},
-		Eigen:  r.problem.Eigensolver(runtime.GOMAXPROCS(0))}
+		Matrix:      &planning.Matrix{Spec: p.Matrix, Products: embedding.ProductsAtOnce},
+		Coordinator: planning.Coordinator{Eigen: r.eigensolver()}}
+}
+
+// eigensolver describes the searches for eigenvectors, which run in this process.
+func (r *autoRunner) eigensolver() *planning.Eigensolver {
+	search := r.problem.Search(runtime.GOMAXPROCS(0))
+	return &planning.Eigensolver{Pairs: search.Pairs, Searches: search.AtOnce, SparseEntries: search.Entries,
+		Columns: r.spec.K, Restarts: search.Restarts}
+}
+
+// levels describes the cuts of the graph, nil if the graph itself is not cut.
+func (r *autoRunner) levels() *planning.Levels {
+	cuts := r.problem.Cuts()
+	if cuts == 0 {
+		return nil
+	}
+	g := r.data.(*dataset.Graph)
+	return &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: r.spec.K, Fits: cuts}
 }
 
 func (r *autoRunner) LimitLanes(lanes int) { r.maxLanes = lanes }

@@ -147,7 +147,8 @@ func (s *sides) components() *Components {
 	c := &Components{of: make([]int32, len(s.parent)), members: make([]int32, len(s.parent))}
 	for i := range c.of {
 		root, _ := s.find(int32(i))
-		if c.of[i] = c.of[root]; int(root) == i {
+		c.of[i] = c.of[root]
+		if int(root) == i {
 			c.of[i] = int32(len(c.start))
 			c.start = append(c.start, 0)
 		}

@@ -141,10 +141,12 @@ func newCanonicalPoints(n, d int, starts []int64, columns []int32, values []floa
 
 // readRows reads compressed rows: row starts, columns and values.
 func readRows(r io.Reader, n, nonZeros int) (starts []int64, columns []int32, values []float64, err error) {
-	if starts, err = readBlocks(r, nil, n+1, 8, getLongs); err != nil {
+	starts, err = readBlocks(r, nil, n+1, 8, getLongs)
+	if err != nil {
 		return nil, nil, nil, err
 	}
-	if columns, err = readBlocks(r, nil, nonZeros, 4, getInts); err != nil {
+	columns, err = readBlocks(r, nil, nonZeros, 4, getInts)
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	values, err = DecodeRows(r, nonZeros)
@@ -344,7 +346,8 @@ func (r *reader) encode() {
 	next.put(r.buffer, r.at, count)
 	r.block = r.buffer[r.skip : count*next.size]
 	r.skip = 0
-	if r.at += count; r.at == next.count {
+	r.at += count
+	if r.at == next.count {
 		r.parts, r.at = r.parts[1:], 0
 	}
 }

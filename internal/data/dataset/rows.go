@@ -18,7 +18,6 @@ type graphBuilder struct {
 	n       int
 	shift   int // bucket b starts at row b << shift
 	buckets int
-	threads int
 	pool    *parallel.Pool
 
 	first  []int   // where each bucket starts, and where the last one ends
@@ -38,18 +37,17 @@ const (
 )
 
 func newGraphBuilder(n int, lists []Edges) *graphBuilder {
-	r := &graphBuilder{n: n, threads: threadsFor(CountEdges(lists)), start: make([]int64, n+1)}
+	r := &graphBuilder{n: n, pool: parallel.NewPool(threadsFor(CountEdges(lists))), start: make([]int64, n+1)}
 	r.scratch.New = func() any { return &bucketRows{} }
 	for r.shift = minBucketShift; n>>r.shift >= maxBuckets; r.shift++ {
 	}
 	r.buckets = 1 + (n-1)>>r.shift
-	r.pool = parallel.NewPool(r.threads)
 	return r
 }
 
 // each calls do with the numbers below count, on all threads.
 func (r *graphBuilder) each(count int, do func(at int) error) error {
-	return r.pool.Run(context.Background(), r.threads, count, do)
+	return r.pool.Run(context.Background(), count, do)
 }
 
 // threadsFor returns how many threads to use for a number of edges.
@@ -134,7 +132,7 @@ func (r *graphBuilder) share(lists []Edges) [][]Edges {
 			parts = append(parts, part)
 		}
 	}
-	return slices.Collect(slices.Chunk(parts, max(1, (len(parts)+r.threads-1)/r.threads)))
+	return slices.Collect(slices.Chunk(parts, max(1, (len(parts)+r.pool.Threads()-1)/r.pool.Threads())))
 }
 
 // bucketRows is reusable memory to sort one bucket in.

@@ -67,7 +67,8 @@ func (s *Spread) take(p *Points, from, to int) {
 func (s *Spread) standardUnits() *Units {
 	scale := make([]float64, len(s.Deviation))
 	for f, deviation := range s.Deviation {
-		if scale[f] = deviation; deviation == 0 {
+		scale[f] = deviation
+		if deviation == 0 {
 			scale[f] = 1
 		}
 	}
@@ -153,7 +154,8 @@ func ColumnSpans(p *Points) Spans {
 				column[i] = float64(p.Row(int(int64(i) * int64(p.N) / int64(rows)))[f] * 0.25)
 			}
 			slices.Sort(column)
-			if widths[f] = quantile(column, 0.95) - quantile(column, 0.05); widths[f] == 0 {
+			widths[f] = quantile(column, 0.95) - quantile(column, 0.05)
+			if widths[f] == 0 {
 				widths[f] = column[rows-1] - column[0]
 			}
 		}
@@ -169,7 +171,8 @@ func spansOf(widths []float64) Spans {
 		if width <= 0 {
 			continue
 		}
-		if logs = append(logs, elementary.Log(width)); len(logs) == 1 {
+		logs = append(logs, elementary.Log(width))
+		if len(logs) == 1 {
 			s.Narrow, s.Wide = f, f
 		}
 		if width < widths[s.Narrow] {

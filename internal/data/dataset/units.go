@@ -140,7 +140,8 @@ func robustUnits(p *Points) *Units {
 		}
 		slices.Sort(column)
 		u.Center[f] = quantile(column, 0.5)
-		if u.Scale[f] = quantile(column, 0.75) - quantile(column, 0.25); u.Scale[f] == 0 {
+		u.Scale[f] = quantile(column, 0.75) - quantile(column, 0.25)
+		if u.Scale[f] == 0 {
 			u.Scale[f] = column[p.N-1] - column[0]
 		}
 		u.Scale[f] = positive(u.Scale[f])
@@ -199,7 +200,8 @@ func (u *Units) weighCategories(p *Points, spread *Spread) {
 		scale = min(max(scale, 1e-307), math.MaxFloat64) // 1/scale must be finite
 		for f := w.From; f < w.To; f++ {
 			u.Scale[f] = scale
-			if u.Center[f] = 0; u.Rule == Standard {
+			u.Center[f] = 0
+			if u.Rule == Standard {
 				u.Center[f] = spread.Mean[f]
 			}
 		}

@@ -68,7 +68,8 @@ func (r *Recipe) Apply(ctx context.Context, t *table.Table) (*Prepared, error) {
 	for at := range sources {
 		prepared.Notices = append(prepared.Notices, sources[at].notices()...)
 	}
-	if prepared.IDs, err = r.ids(t); err != nil {
+	prepared.IDs, err = r.ids(t)
+	if err != nil {
 		return nil, err
 	}
 	if labels := t.Column(r.Label); labels != nil {
@@ -116,8 +117,9 @@ func (r *Recipe) sources(ctx context.Context, t *table.Table) ([]source, error) 
 		}
 		raw := withoutWords(source.column)
 		source.column = raw
+		allDates := true
 		if feature.Categories == nil || feature.isCheck() {
-			source.column = feature.clean(raw, r.Decimals)
+			source.column, allDates = feature.clean(raw, r.Decimals)
 		}
 		empty, row := countEmpty(source.column)
 		if empty > 0 && r.Missing == Error {
@@ -126,7 +128,7 @@ func (r *Recipe) sources(ctx context.Context, t *table.Table) ([]source, error) 
 		switch {
 		case feature.Categories != nil:
 			source.useCategories()
-		case feature.readsDates(raw) && source.column == raw:
+		case !allDates:
 			_, row := momentOf(feature.Dates).convert(raw)
 			return nil, t.Fault(raw, row, "NOT_A_NUMBER",
 				"%.40q is not a date in the format of the other cells; correct it or leave it empty", raw.CellText(row))
@@ -164,8 +166,8 @@ func (s *source) useTexts(t *table.Table, r *Recipe) error {
 	return nil
 }
 
-// rename returns a table whose columns have the names in the recipe, where those in the table differ only in case and
-// spaces.
+// rename returns a table whose columns have the names in the recipe, where those in the table differ only in case,
+// spaces, underscores and hyphens. Of several such columns the first is taken, and a notice names the others.
 func (r *Recipe) rename(t *table.Table, p *Prepared) *table.Table {
 	wanted := []string{r.ID, r.Label, r.TotalColumn}
 	for at := range r.Features {
@@ -183,13 +185,21 @@ func (r *Recipe) rename(t *table.Table, p *Prepared) *table.Table {
 	}
 	renamed := *t
 	renamed.Columns = slices.Clone(t.Columns)
+	readAs := map[string]string{} // by wanted name, the column that is read as it
 	for at := range renamed.Columns {
 		c := &renamed.Columns[at]
-		if name := missing[plainName(c.Name)]; name != "" && !slices.Contains(wanted, c.Name) {
-			p.Notices = append(p.Notices, fmt.Sprintf("column %q is read as %q", c.Name, name))
-			c.Name = name
-			delete(missing, plainName(name))
+		name := missing[plainName(c.Name)]
+		if name == "" || slices.Contains(wanted, c.Name) {
+			continue
 		}
+		if first := readAs[name]; first != "" {
+			p.Notices = append(p.Notices, fmt.Sprintf("column %q is not used: %q is read as %q already", c.Name, first,
+				name))
+			continue
+		}
+		p.Notices = append(p.Notices, fmt.Sprintf("column %q is read as %q", c.Name, name))
+		readAs[name] = c.Name
+		c.Name = name
 	}
 	return &renamed
 }
@@ -257,7 +267,8 @@ func blankRows(t *table.Table) []int32 {
 		if at == 0 {
 			blank = choose.All[int32](t.Rows())
 		}
-		if blank = slices.DeleteFunc(blank, func(row int32) bool { return !c.IsEmpty(int(row)) }); len(blank) == 0 {
+		blank = slices.DeleteFunc(blank, func(row int32) bool { return !c.IsEmpty(int(row)) })
+		if len(blank) == 0 {
 			return nil
 		}
 	}
@@ -394,7 +405,8 @@ func (p *Prepared) classes(c *table.Column) []string {
 	unknown, first := 0, ""
 	for row, label := range labels {
 		if label != "" && table.IsUnknownClass(label) {
-			if unknown++; first == "" {
+			unknown++
+			if first == "" {
 				first = label
 			}
 			labels[row] = ""

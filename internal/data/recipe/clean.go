@@ -9,32 +9,33 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// clean returns a column as the feature reads it: dates become numbers, and cells that stand for missing values
-// become empty. It returns c itself if nothing changes, and never modifies c.
-func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
+// clean returns a column as the feature reads it: dates become numbers, and cells that stand for missing values become
+// empty. It never modifies c. If a cell of a feature of dates is no date in its format, it returns c with allDates
+// false.
+func (f *Feature) clean(c *table.Column, decimals string) (cleaned *table.Column, allDates bool) {
 	switch {
 	case f.isCheck() && c.Type == table.Text:
 		c = withChecks(c)
 	case f.readsDates(c):
 		converted, _ := momentOf(f.Dates).convert(c)
 		if converted == nil {
-			return c
+			return c, false
 		}
 		c = converted
 	case f.AbsentTexts && c.Type == table.Text:
 		c = asNumbers(c, decimals)
 	}
 	if len(f.Absent) == 0 || c.Type == table.Text {
-		return c
+		return c, true
 	}
-	cleaned := *c
-	cleaned.Empty = slices.Clone(c.Empty)
+	marked := *c
+	marked.Empty = slices.Clone(c.Empty)
 	for row := range c.Len() {
 		if !c.IsEmpty(row) && slices.Contains(f.Absent, c.Number(row)) {
-			cleaned.MarkEmpty(row)
+			marked.MarkEmpty(row)
 		}
 	}
-	return &cleaned
+	return &marked, true
 }
 
 // readsDates reports whether the feature converts a column of dates or times. Dates may be numbers, such as 20240501;
@@ -73,7 +74,8 @@ func (r *Recipe) AsRead(c *table.Column) *table.Column {
 	c = withoutWords(c)
 	switch {
 	case f.Categories == nil && (f.Dates == "" || f.Dates == hours), f.isCheck():
-		return f.clean(c, r.Decimals)
+		cleaned, _ := f.clean(c, r.Decimals)
+		return cleaned
 	case c.Type != table.Text:
 		return c
 	}
@@ -131,7 +133,8 @@ func findStrays(c *table.Column, decimals string) strays {
 			found.numbers++
 			continue
 		}
-		if found.count++; found.first < 0 {
+		found.count++
+		if found.first < 0 {
 			found.first = row
 		}
 		if table.IsPlaceholder(s) {

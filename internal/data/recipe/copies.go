@@ -118,7 +118,8 @@ func (s *shape) isCopy(other *shape) bool {
 		}
 		r += float64(s.standard(row) * other.standard(row))
 		squares += float64(s.standard(row) * s.standard(row))
-		if count++; count == 64 && math.Abs(r) < 0.9*squares { // unrelated columns: stop early
+		count++
+		if count == 64 && math.Abs(r) < 0.9*squares { // unrelated columns: stop early
 			return false
 		}
 	}

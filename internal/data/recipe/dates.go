@@ -62,7 +62,8 @@ func numeric(s string) string {
 
 // century returns the year that two digits mean, from 1969 to 2068.
 func century(year int) int {
-	if year += 1900; year < 1969 {
+	year += 1900
+	if year < 1969 {
 		year += 100
 	}
 	return year

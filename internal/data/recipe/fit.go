@@ -29,7 +29,8 @@ func Fit(ctx context.Context, t *table.Table, o Options) (r *Recipe, notices []s
 		return nil, nil, fault.Invalid("BAD_DECIMALS", "%.40q is not a decimal separator; use . or , or leave it out",
 			o.Decimals)
 	}
-	if f.roles, err = o.roles(t); err != nil {
+	f.roles, err = o.roles(t)
+	if err != nil {
 		return nil, nil, err
 	}
 	f.findTotal()
@@ -215,7 +216,8 @@ func (f *fitting) findFeatures(ctx context.Context) error {
 	default:
 		return f.noFeatures()
 	}
-	if candidates, err = f.withoutCopies(ctx, candidates); err != nil {
+	candidates, err = f.withoutCopies(ctx, candidates)
+	if err != nil {
 		return err
 	}
 	for at := range candidates {

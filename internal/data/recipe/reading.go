@@ -42,7 +42,7 @@ func (f *fitting) read(candidate *candidateColumn) error {
 	if candidate.role == feature && f.recipe.Missing != Error && holdsChecks(raw) {
 		candidate.made.Categories = []string{unchecked, firstValue(raw)}
 	}
-	column := candidate.made.clean(raw, f.recipe.Decimals)
+	column, _ := candidate.made.clean(raw, f.recipe.Decimals)
 	var numbers []float64 // of the cells that are not empty; nil for categories
 	if column.Type != table.Text && candidate.role != category {
 		numbers = present(column)
@@ -52,7 +52,7 @@ func (f *fitting) read(candidate *candidateColumn) error {
 		candidate.made.Absent = findAbsent(numbers)
 	}
 	if len(candidate.made.Absent) > 0 {
-		column = candidate.made.clean(raw, f.recipe.Decimals)
+		column, _ = candidate.made.clean(raw, f.recipe.Decimals)
 		numbers = present(column)
 	}
 	empty, row := countEmpty(column)
@@ -94,12 +94,18 @@ func (f *fitting) read(candidate *candidateColumn) error {
 	return nil
 }
 
+// becomesNumbers reports whether all cells of a column are dates in a format, so that it can be read as numbers.
+func becomesNumbers(c *table.Column, order string) bool {
+	cleaned, _ := (&Feature{Dates: order}).clean(c, "")
+	return cleaned.Type == table.Number
+}
+
 // readTexts recognizes dates, and numbers with a few other texts among them. If the column is left out, used is false.
 func (f *fitting) readTexts(candidate *candidateColumn, column *table.Column, name string) (used bool, err error) {
 	if holdsDates(column) {
 		order := orderOf(column)
 		switch {
-		case f.options.Dates && order != "" && (&Feature{Dates: order}).clean(column, "").Type == table.Number:
+		case f.options.Dates && order != "" && becomesNumbers(column, order):
 			candidate.made.Dates = order
 			return true, nil
 		case f.options.Dates:

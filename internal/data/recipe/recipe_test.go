@@ -316,6 +316,25 @@ func TestNewRows(t *testing.T) {
 	}
 }
 
+// Of several columns whose names differ alike from the wanted one, the first is read, and the others are named.
+func TestSeveralNamesForOneColumn(t *testing.T) {
+	r, _, err := Fit(t.Context(), made(t, numbers("height", 1, 2, 4), numbers("petals", 3, 5, 4)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.Apply(t.Context(), made(t, numbers("Height", 1, 2), numbers("HEIGHT", 7, 8), numbers("petals", 3, 4)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []float64{1, 3, 2, 4}; !slices.Equal(p.Points.Values, want) {
+		t.Errorf("got %v, want %v", p.Points.Values, want)
+	}
+	if want := []string{`column "Height" is read as "height"`,
+		`column "HEIGHT" is not used: "Height" is read as "height" already`}; !slices.Equal(p.Notices, want) {
+		t.Errorf("got %q", p.Notices)
+	}
+}
+
 // Numbers that are all there become points bit for bit, and say nothing.
 func TestNumbersStayAsTheyAre(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -126,7 +126,8 @@ func (s *similarity) prepare(at int) {
 	scale := 1 / f.Unit
 	costs := make([]float64, s.donors)
 	for donor, v := range s.values[at] {
-		if costs[donor] = unknownCost; v == v {
+		costs[donor] = unknownCost
+		if v == v {
 			costs[donor] = float64(scale * scale)
 			have++
 		}
@@ -192,7 +193,8 @@ func (s *similarity) add(distances []float64, at int, value float64) {
 		d := float64((value - v) * scale)
 		cost := float64(d * d)
 		if !(cost < mostCost) {
-			if cost = mostCost; v != v {
+			cost = mostCost
+			if v != v {
 				cost = unknownCost
 			}
 		}

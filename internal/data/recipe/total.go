@@ -117,8 +117,8 @@ func (r *Recipe) endsInTotals(t *table.Table) bool {
 		if c == nil || f.Categories != nil {
 			continue
 		}
-		if c = f.clean(c, r.Decimals); c.Type != table.Text {
-			columns = append(columns, c)
+		if cleaned, _ := f.clean(c, r.Decimals); cleaned.Type != table.Text {
+			columns = append(columns, cleaned)
 		}
 	}
 	sums, means, all := summed(columns)

@@ -184,12 +184,14 @@ func Join(parts []*Table) (*Table, error) {
 				len(p.Columns), len(first.Columns))
 		}
 		for _, j := range p.jumps {
-			if j.Row += joined.rows; p.file != joined.file {
+			j.Row += joined.rows
+			if p.file != joined.file {
 				j.file = p.file
 			}
 			joined.jumps = append(joined.jumps, j)
 		}
-		if joined.rows += p.rows; joined.rows > MaxRows {
+		joined.rows += p.rows
+		if joined.rows > MaxRows {
 			return nil, joined.invalid("TOO_MANY_ROWS", "the table has more than %d rows, the largest number supported",
 				MaxRows)
 		}

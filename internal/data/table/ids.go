@@ -193,7 +193,8 @@ func (t *Table) resolvePoints(c *Column, ids *IDs) error {
 	for row, name := range c.FilledTexts() {
 		if ids == nil {
 			var whole bool
-			if numbers[row], whole = integerOf(name); !whole {
+			numbers[row], whole = integerOf(name)
+			if !whole {
 				return t.Fault(c, row, "UNKNOWN_ID",
 					"%.40q is not the number of a row, and the data has no id column: rows are numbered from 0",
 					name).With("id", name)
@@ -247,7 +248,8 @@ func (t *Table) resolveLabels(c *Column, n Naming) {
 			different[numbers[row]] = true
 		}
 	}
-	if numbered = numbered || len(different) != n.Clusters; whole && !numbered { // such as 1..k
+	numbered = numbered || len(different) != n.Clusters
+	if whole && !numbered { // such as 1..k
 		t.guessed = append(t.guessed,
 			fmt.Sprintf("its labels are read as names of classes, because clusters are numbered 0..%d", n.Clusters-1))
 	}

@@ -28,7 +28,8 @@ var Constraints = Kind[constraint.Constraint]{
 		for r.next() {
 			c := constraint.Constraint{I: r.index(0), J: r.index(1), Weighted: r.has(3)}
 			var known bool
-			if c.Kind, known = kindOf(r.columns[2].Texts[r.at]); !known {
+			c.Kind, known = kindOf(r.columns[2].Texts[r.at])
+			if !known {
 				r.refuse(2, "UNKNOWN_CONSTRAINT_KIND", "the kind is %.60q; use must or cannot",
 					r.columns[2].Texts[r.at])
 			}
@@ -69,7 +70,8 @@ var Seeds = Kind[constraint.Seed]{
 				r.refuse(1, "BAD_SEED_LABEL", "the label is %d; seeds name clusters, which are numbered from 0", v)
 			}
 			if r.has(2) {
-				if s.Probability = r.number(2); !(s.Probability > 0 && s.Probability <= 1) {
+				s.Probability = r.number(2)
+				if !(s.Probability > 0 && s.Probability <= 1) {
 					r.refuse(2, "BAD_PROBABILITY",
 						"the probability is %v; it must be above 0 and at most 1, or empty for a certain label "+
 							"(leave out labels that the point cannot have)", s.Probability)

@@ -220,7 +220,8 @@ func FromHeader(file string, names []string, known Columns) (*Table, error) {
 	called, guessed := known.resolveNames(names)
 	for at, name := range called {
 		c := &t.Columns[at]
-		if c.Name, c.Type = name, Text; name != strings.ToLower(names[at]) {
+		c.Name, c.Type = name, Text
+		if name != strings.ToLower(names[at]) {
 			if t.header == nil {
 				t.header = map[string]string{}
 			}
@@ -297,7 +298,8 @@ func (columns Columns) InOrder(count int) (names []string) {
 		if c.Ignored {
 			continue
 		}
-		if names = append(names, c.Name); !c.Optional {
+		names = append(names, c.Name)
+		if !c.Optional {
 			required++
 		}
 	}

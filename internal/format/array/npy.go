@@ -41,7 +41,8 @@ func ReadNPY(s *scan.Source) (*Matrix, error) {
 	case read != nil:
 		m.Values, err = loadNPYValues(m.Rows*m.Columns, read)
 	default:
-		if m.Values, err = readNPYValues(s, m.Rows*m.Columns, element); err == nil {
+		m.Values, err = readNPYValues(s, m.Rows*m.Columns, element)
+		if err == nil {
 			err = expectEnd(s, rows, columns)
 		}
 	}

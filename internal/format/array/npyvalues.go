@@ -115,8 +115,7 @@ func npyFile(s *scan.Source, count int, element npyElement) (read func(from int,
 func loadNPYValues(count int, read func(from int, values []float64) error) ([]float64, error) {
 	const portion = 16 * npyBlock
 	values := make([]float64, count)
-	threads := runtime.GOMAXPROCS(0)
-	err := parallel.NewPool(threads).Run(context.Background(), threads, (count+portion-1)/portion,
+	err := parallel.Run(context.Background(), runtime.GOMAXPROCS(0), (count+portion-1)/portion,
 		func(piece int) error {
 			from := piece * portion
 			return read(from, values[from:min(from+portion, count)])

@@ -125,7 +125,8 @@ func sparseEntries(s *scan.Source) (*sparseNPZ, error) {
 	case "csc":
 		m.column, m.row, err = m.compressed(m.columns, m.rows)
 	default:
-		if m.row, err = m.places("row", m.rows); err == nil {
+		m.row, err = m.places("row", m.rows)
+		if err == nil {
 			m.column, err = m.places("col", m.columns)
 		}
 	}
@@ -242,7 +243,8 @@ func (m *sparseNPZ) places(name string, limit int) ([]int32, error) {
 // compressed reads the positions of values in compressed rows or columns: the row (or column) of each value, and its
 // position within.
 func (m *sparseNPZ) compressed(lines, places int) (line, place []int32, err error) {
-	if place, err = m.places("indices", places); err != nil {
+	place, err = m.places("indices", places)
+	if err != nil {
 		return nil, nil, err
 	}
 	starts, err := m.numbers("indptr")

@@ -45,7 +45,8 @@ func OpenArrow(r io.Reader, ignores func(names []string) []bool) (a *Arrow, err 
 	if err != nil {
 		return nil, err
 	}
-	if a.file = len(start) == 8 && string(start[:len(scan.ArrowMagic)]) == scan.ArrowMagic; !a.file {
+	a.file = len(start) == 8 && string(start[:len(scan.ArrowMagic)]) == scan.ArrowMagic
+	if !a.file {
 		a.start = start
 	}
 	if a.reader, err = ipc.NewReaderFromMessageReader(&a.messages, ipc.WithAllocator(&a.budget),
@@ -104,7 +105,8 @@ func (a *Arrow) Close() {
 // Next returns the rows of the next record batch, io.EOF after the last.
 func (a *Arrow) Next() (t *table.Table, err error) {
 	for {
-		if t, err = a.nextBatch(); err != nil || t.Rows() > 0 {
+		t, err = a.nextBatch()
+		if err != nil || t.Rows() > 0 {
 			return t, err
 		}
 	}
@@ -131,7 +133,8 @@ func (a *Arrow) nextBatch() (t *table.Table, err error) {
 		if values.Len() != int(rows) {
 			return nil, corrupt(arrowName, "column %q has %d rows in a batch of %d", f.name, values.Len(), rows)
 		}
-		if columns[at], err = a.column(f, values); err != nil {
+		columns[at], err = a.column(f, values)
+		if err != nil {
 			return nil, err
 		}
 	}

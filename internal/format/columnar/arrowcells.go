@@ -60,7 +60,8 @@ func (a *Arrow) column(f *field, values arrow.Array) (c table.Column, err error)
 	rows := values.Len()
 	if f.to == 0 || values.DataType().ID() == arrow.NULL {
 		// These cells take no bytes of the file, so that only this limit bounds the number of rows.
-		if a.free -= int64(rows); a.free < 0 {
+		a.free -= int64(rows)
+		if a.free < 0 {
 			return c, tooMuchGrowth()
 		}
 		return nothing(f.name, rows), nil
@@ -72,7 +73,8 @@ func (a *Arrow) column(f *field, values arrow.Array) (c table.Column, err error)
 		return a.lookUp(f, values)
 	}
 	c = table.Column{Name: f.name, Type: f.to}
-	if c.Empty, err = emptyOf(f, values); err != nil {
+	c.Empty, err = emptyOf(f, values)
+	if err != nil {
 		return c, err
 	}
 	switch f.to {
@@ -266,7 +268,8 @@ func split[T int32 | int64](out []string, data []byte, offsets []T) []string {
 // lookUp replaces indices by the values of a dictionary.
 func (a *Arrow) lookUp(f *field, values *array.Dictionary) (c table.Column, err error) {
 	if dictionary := values.Data().Dictionary(); f.dictionary != dictionary {
-		if f.known, err = a.column(f, values.Dictionary()); err != nil {
+		f.known, err = a.column(f, values.Dictionary())
+		if err != nil {
 			return c, err
 		}
 		f.dictionary = dictionary

@@ -80,7 +80,8 @@ func (m *messages) Message() (message *ipc.Message, err error) {
 	if int64(len(body)) < length {
 		return nil, corrupt(arrowName, "a message claims %d bytes, but %d are left", length, len(body))
 	}
-	if body, err = m.check(top, body); err != nil {
+	body, err = m.check(top, body)
+	if err != nil {
 		return nil, err
 	}
 	return ipc.NewMessage(memory.NewBufferBytes(metadata), memory.NewBufferBytes(body)), nil
@@ -166,7 +167,8 @@ func (m *messages) check(top flat, body []byte) ([]byte, error) {
 	case ipc.MessageRecordBatch:
 	case ipc.MessageDictionaryBatch:
 		views = m.dictionaries[header.long(4)]
-		if header, ok = header.table(6); !ok {
+		header, ok = header.table(6)
+		if !ok {
 			return nil, corrupt(arrowName, "the header of a dictionary cannot be read")
 		}
 	default:
@@ -193,7 +195,8 @@ func (m *messages) check(top flat, body []byte) ([]byte, error) {
 // checkField validates a field of the schema and its children. Damaged ones may point to each other, which the library
 // would follow without end. It returns the number of view arrays that a batch has for the field.
 func (m *messages) checkField(f flat, depth int) (views int) {
-	if m.fields++; depth > maxDepth || m.fields > 4*table.MaxColumns {
+	m.fields++
+	if depth > maxDepth || m.fields > 4*table.MaxColumns {
 		panic(corrupt(arrowName, "its schema cannot be read"))
 	}
 	m.checkText(f, 4)
@@ -223,7 +226,8 @@ func (m *messages) checkPairs(t flat, slot flatbuffers.VOffsetT) {
 
 func (m *messages) checkText(t flat, slot flatbuffers.VOffsetT) {
 	_, size := t.vector(slot, 1)
-	if m.texts -= size; m.texts < 0 {
+	m.texts -= size
+	if m.texts < 0 {
 		panic(corrupt(arrowName, "its schema cannot be read"))
 	}
 }

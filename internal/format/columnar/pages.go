@@ -287,7 +287,8 @@ func (c *chunk) checkBody(h *page, at int64) error {
 		if cap(c.page) < size {
 			c.page = c.Allocate(size)
 		}
-		if data, err = compress.Decode(codec, c.page[:size:size], data); err != nil {
+		data, err = compress.Decode(codec, c.page[:size:size], data)
+		if err != nil {
 			return c.corrupt("a page cannot be decompressed: %v", err)
 		}
 	}

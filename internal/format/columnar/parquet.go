@@ -338,8 +338,7 @@ func (f *Parquet) Next() (t *table.Table, err error) {
 	rows := min(f.batchRows(), f.inGroup)
 	f.inGroup -= rows
 	columns := f.Columns()
-	threads := runtime.GOMAXPROCS(0)
-	err = parallel.NewPool(threads).Run(context.Background(), threads, len(columns), func(at int) (err error) {
+	err = parallel.Run(context.Background(), runtime.GOMAXPROCS(0), len(columns), func(at int) (err error) {
 		defer rescue(parquetName, &err)
 		if f.columns[at].leaf < 0 {
 			columns[at] = nothing(f.columns[at].name, int(rows))
@@ -378,7 +377,8 @@ func (f *Parquet) beginGroup() (err error) {
 		if c.leaf < 0 {
 			continue
 		}
-		if f.chunks[at], err = f.chunkOf(group.MetaData(), c); err != nil {
+		f.chunks[at], err = f.chunkOf(group.MetaData(), c)
+		if err != nil {
 			return err
 		}
 		f.chunks[at].group = group

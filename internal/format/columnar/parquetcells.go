@@ -137,10 +137,12 @@ func (c *column) setBytes(means schema.LogicalType, width int) (refusal string) 
 // fill reads the next rows of a column.
 func (c *chunk) fill(out *table.Column, rows int) (err error) {
 	if c.reader == nil {
-		if c.blank, err = c.checkPages(); err != nil {
+		c.blank, err = c.checkPages()
+		if err != nil {
 			return err
 		}
-		if c.reader, err = c.group.Column(c.leaf); err != nil {
+		c.reader, err = c.group.Column(c.leaf)
+		if err != nil {
 			return err
 		}
 	}
@@ -342,7 +344,8 @@ func spread[T any](c *chunk, out *table.Column, at int, defs []int16, values []T
 	empty := out.Empty[at : at+len(defs)]
 	for row := len(defs) - 1; row >= 0; row-- {
 		var v T
-		if empty[row] = defs[row] == 0; !empty[row] {
+		empty[row] = defs[row] == 0
+		if !empty[row] {
 			next--
 			v = values[next]
 		}

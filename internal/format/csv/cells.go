@@ -103,7 +103,8 @@ func (l *layout) parseRows(parsed *parsedRows, block scan.Block) error {
 // the table. It returns its length.
 func (l *layout) parseRow(parsed *parsedRows, text []byte, line int) (length int, err error) {
 	cells, length, err := l.split(text, 0, parsed.cells[:0])
-	if parsed.cells = cells; err != nil {
+	parsed.cells = cells
+	if err != nil {
 		column := len(cells)
 		switch {
 		case errors.Is(err, errTooWide):
@@ -119,7 +120,8 @@ func (l *layout) parseRow(parsed *parsedRows, text []byte, line int) (length int
 		parsed.skipped = true
 		return length, nil
 	case l.isNote(cells):
-		if parsed.skippedLines.notes.add(line); parsed.note == nil {
+		parsed.skippedLines.notes.add(line)
+		if parsed.note == nil {
 			parsed.note = l.ragged(line, cells)
 		}
 		parsed.skipped = true
@@ -209,7 +211,8 @@ func (l *layout) parsePlain(parsed *parsedRows, line []byte) (plain bool) {
 		switch kind.Type {
 		case table.Integer:
 			var v int64
-			if v, after = shortInteger(line, start); after == start {
+			v, after = shortInteger(line, start)
+			if after == start {
 				if !l.endsCell(line[start]) {
 					return false
 				}
@@ -218,10 +221,12 @@ func (l *layout) parsePlain(parsed *parsedRows, line []byte) (plain bool) {
 			cells.integers = append(cells.integers, v)
 		case table.Number:
 			var v float64
-			if v, after = scan.ShortDecimal(line, start, kind.point); after == start || !l.endsCell(line[after]) {
+			v, after = scan.ShortDecimal(line, start, kind.point)
+			if after == start || !l.endsCell(line[after]) {
 				after = start + l.cellEnd(line[start:])
 				cell := bytes.TrimSpace(line[start:after])
-				if v = 0; table.IsMissingNumber(cell) {
+				v = 0
+				if table.IsMissingNumber(cell) {
 					cells.empty = append(cells.empty, parsed.rows)
 				} else if number, ok := parseNumber(cell, kind.point); ok && scan.IsFinite(number) {
 					v = number
@@ -356,7 +361,8 @@ func (p *parsedRows) makeTable(l *layout, firstLine int) error {
 		column.Name, column.Type, column.Integers, column.Numbers = l.columns[number].name, l.kinds[number].Type,
 			from.integers, from.numbers
 		if column.Type == table.Text {
-			if p.latin = !utf8.Valid(from.texts); p.latin {
+			p.latin = !utf8.Valid(from.texts)
+			if p.latin {
 				return nil
 			}
 			if zero := bytes.IndexByte(from.texts, 0); zero >= 0 {
@@ -383,7 +389,8 @@ func (p *parsedRows) makeTable(l *layout, firstLine int) error {
 		}
 	}
 	var err error
-	if p.table, err = table.New(columns); err != nil {
+	p.table, err = table.New(columns)
+	if err != nil {
 		return fault.Wrap(err, "%s", l.name)
 	}
 	p.table.Locate(l.name, slices.Insert(p.jumps, 0, table.Jump{Row: 0, Line: firstLine}))

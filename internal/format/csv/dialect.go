@@ -48,7 +48,8 @@ func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, erro
 		if text[at] != '"' {
 			end := at + d.cellEnd(text[at:])
 			cells = append(cells, bytes.TrimSpace(text[at:end]))
-			if at = end + 1; text[end] == '\n' {
+			at = end + 1
+			if text[end] == '\n' {
 				return cells, at, nil
 			}
 			continue
@@ -98,8 +99,10 @@ func (d dialect) lastRowEnd(text []byte) int {
 			return end
 		}
 		quote += at
-		if at = quote + 1; d.opens(text, quote) {
-			if _, at = scan.Unquote(text, quote); at < 0 {
+		at = quote + 1
+		if d.opens(text, quote) {
+			_, at = scan.Unquote(text, quote)
+			if at < 0 {
 				return end
 			}
 		}

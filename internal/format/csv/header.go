@@ -57,7 +57,8 @@ func sniffRows(prefix []byte, d dialect) *beginning {
 			b.again = b.again || at < len(b.first) && len(cell) > 0 && bytes.Equal(cell, b.first[at])
 		}
 	})
-	if b.hasUnits = b.secondHasUnits(); b.width > 0 && !b.hasUnits {
+	b.hasUnits = b.secondHasUnits()
+	if b.width > 0 && !b.hasUnits {
 		b.learn(b.second)
 	}
 	return b
@@ -247,7 +248,8 @@ func skipTitle(text []byte, d dialect) (length, lines int) {
 		end += start + 1
 		if !isBlank(text[start:end]) {
 			var err error
-			if cells, _, err = d.split(text[:end], start, cells[:0]); err != nil {
+			cells, _, err = d.split(text[:end], start, cells[:0])
+			if err != nil {
 				break
 			}
 			filled := len(cells) - emptyCells(cells)
@@ -285,7 +287,8 @@ func (d dialect) usualCells(text []byte) (usual int) {
 	const rows = 200
 	count := map[int]int{}
 	eachSniffedRow(text, d, rows, func(cells [][]byte) {
-		if count[len(cells)]++; count[len(cells)] > count[usual] {
+		count[len(cells)]++
+		if count[len(cells)] > count[usual] {
 			usual = len(cells)
 		}
 	})

@@ -131,7 +131,8 @@ type emptyRows struct {
 }
 
 func (e *emptyRows) add(line int) {
-	if e.rows++; e.rows == 1 {
+	e.rows++
+	if e.rows == 1 {
 		e.firstLine = line
 	}
 }

@@ -73,10 +73,12 @@ func mark(bit evidence, text string) notation {
 			return bytes.TrimSpace(rest), true
 		}
 		rest, negative := bytes.CutPrefix(cell, []byte("-"))
-		if rest, found = bytes.CutPrefix(rest, []byte(text)); !found {
+		rest, found = bytes.CutPrefix(rest, []byte(text))
+		if !found {
 			return cell, false
 		}
-		if rest = bytes.TrimSpace(rest); negative {
+		rest = bytes.TrimSpace(rest)
+		if negative {
 			rest = append([]byte("-"), rest...)
 		}
 		return rest, true

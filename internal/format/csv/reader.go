@@ -98,7 +98,8 @@ func (r *Reader) sniff() error {
 	if err := r.findColumns(source, b, d, hasHeader, lines+1); err != nil {
 		return err
 	}
-	if r.skipped = lines; !hasHeader {
+	r.skipped = lines
+	if !hasHeader {
 		return r.start(source, start)
 	}
 	rows := 1
@@ -292,47 +293,72 @@ func (r *Reader) Next() (*table.Table, error) {
 	for {
 		if len(r.queue) == 0 {
 			var err error
-			if r.queue, err = r.blocks.Next(); err != nil {
+			r.queue, err = r.blocks.Next()
+			if err != nil {
 				return nil, err
 			}
 			if len(r.queue) == 0 {
 				return nil, r.finish()
 			}
 		}
-		block := r.queue[0]
-		if block.Err != nil {
-			return nil, block.Err
+		if err := r.check(r.queue[0]); err != nil {
+			return nil, err
 		}
-		if block.Parsed.rows > 0 && r.note != nil {
-			return nil, r.note
-		}
-		if block.Parsed.seen != nil || block.Parsed.latin {
-			return nil, r.restart()
-		}
-		if block.Parsed.rows > 0 && r.emptyRows.rows > 0 {
-			if r.rows += min(r.emptyRows.rows, maxEmptyRows); r.rows > table.MaxRows {
-				return nil, r.tooManyRows()
-			}
-			return r.emptyRows.take(&r.layout)
+		parsed := r.queue[0].Parsed
+		if parsed.rows > 0 && r.emptyRows.rows > 0 {
+			return r.takeEmptyRows()
 		}
 		r.queue = r.queue[1:]
-		if r.emptyRows.rows == 0 {
-			r.emptyRows = block.Parsed.emptyRows
-		} else {
-			r.emptyRows.rows += block.Parsed.emptyRows.rows
+		if err := r.accept(parsed); err != nil {
+			return nil, err
 		}
-		r.skippedLines.merge(&block.Parsed.skippedLines, block.Parsed.rows)
-		r.note = cmp.Or(r.note, block.Parsed.note)
-		if r.skippedLines.notes.count > maxNotes {
-			return nil, r.note
-		}
-		if r.rows += block.Parsed.rows; r.rows > table.MaxRows {
-			return nil, r.tooManyRows()
-		}
-		if block.Parsed.table != nil {
-			return block.Parsed.table, nil
+		if parsed.table != nil {
+			return parsed.table, nil
 		}
 	}
+}
+
+// check returns why the rows of the next block cannot be taken: they cannot be read, they follow a note, which only
+// ends a file, or they contradict the kinds of the columns.
+func (r *Reader) check(block scan.ParsedBlock[*parsedRows]) error {
+	switch {
+	case block.Err != nil:
+		return block.Err
+	case block.Parsed.rows > 0 && r.note != nil:
+		return r.note
+	case block.Parsed.seen != nil || block.Parsed.latin:
+		return r.restart()
+	}
+	return nil
+}
+
+// takeEmptyRows returns some of the empty rows before the next block, as rows of the table.
+func (r *Reader) takeEmptyRows() (*table.Table, error) {
+	r.rows += min(r.emptyRows.rows, maxEmptyRows)
+	if r.rows > table.MaxRows {
+		return nil, r.tooManyRows()
+	}
+	return r.emptyRows.take(&r.layout)
+}
+
+// accept adds what was read besides the cells of a block: its empty rows at the end, skipped lines and notes. It fails
+// if there are too many notes or rows.
+func (r *Reader) accept(parsed *parsedRows) error {
+	if r.emptyRows.rows == 0 {
+		r.emptyRows = parsed.emptyRows
+	} else {
+		r.emptyRows.rows += parsed.emptyRows.rows
+	}
+	r.skippedLines.merge(&parsed.skippedLines, parsed.rows)
+	r.note = cmp.Or(r.note, parsed.note)
+	if r.skippedLines.notes.count > maxNotes {
+		return r.note
+	}
+	r.rows += parsed.rows
+	if r.rows > table.MaxRows {
+		return r.tooManyRows()
+	}
+	return nil
 }
 
 func (r *Reader) tooManyRows() error {
@@ -395,7 +421,8 @@ func (r *Reader) survey() error {
 			}
 		}
 		var err error
-		if r.queue, err = r.blocks.Next(); err != nil {
+		r.queue, err = r.blocks.Next()
+		if err != nil {
 			return err
 		}
 	}

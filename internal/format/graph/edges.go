@@ -78,7 +78,8 @@ func ReadEdges(l *scan.Lines, vertices int) ([]dataset.Edges, error) {
 	lists := []dataset.Edges{{}}
 	switch scan.KindOfRow(cells) {
 	case scan.RowOfNames:
-		if columns, _, err = NameEdgeColumns(l, cells); err != nil {
+		columns, _, err = NameEdgeColumns(l, cells)
+		if err != nil {
 			return nil, err
 		}
 	case scan.RowOfNumbersAndNames:
@@ -144,10 +145,12 @@ func ParseEdge(l *scan.Lines, cells [][]byte, columns EdgeColumns, vertex Vertex
 		return edge, l.Invalid("RAGGED_ROWS", "the line has %s; an edge has src, dst and optionally a weight",
 			text.Plural(len(cells), "cell"))
 	}
-	if edge.Source, err = vertex(l, cells[columns.Source]); err != nil {
+	edge.Source, err = vertex(l, cells[columns.Source])
+	if err != nil {
 		return edge, err
 	}
-	if edge.Target, err = vertex(l, cells[columns.Target]); err != nil {
+	edge.Target, err = vertex(l, cells[columns.Target])
+	if err != nil {
 		return edge, err
 	}
 	if columns.Weight < 0 || columns.Weight >= len(cells) || len(cells[columns.Weight]) == 0 {

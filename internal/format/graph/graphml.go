@@ -142,7 +142,8 @@ func (r *graphML) start(t xml.StartElement) error {
 		weight := r.weight
 		if given := attribute("weight"); given != "" { // some programs write it as an attribute
 			var err error
-			if weight, err = r.weightOf(given, r.line()); err != nil {
+			weight, err = r.weightOf(given, r.line())
+			if err != nil {
 				return err
 			}
 		}

@@ -119,7 +119,8 @@ func (m *metis) parseHeader(cells [][]byte) error {
 	}
 	m.weighted = form%10 == 1
 	if form/10%10 == 1 {
-		if m.beforeEdges = 1; len(cells) == 4 {
+		m.beforeEdges = 1
+		if len(cells) == 4 {
 			m.beforeEdges = int(min(numbers[3], math.MaxInt32))
 		}
 	}
@@ -161,7 +162,8 @@ func (m *metis) parseVertex(vertex int32, line []byte) error {
 		}
 		weight := 1.0
 		if m.weighted {
-			if weight, ok = scan.ParseFloat(cells[at+1]); !ok || !scan.IsFinite(weight) {
+			weight, ok = scan.ParseFloat(cells[at+1])
+			if !ok || !scan.IsFinite(weight) {
 				return m.Invalid("NOT_A_NUMBER", "the weight is %s, which is not a finite number",
 					scan.Quote(cells[at+1]))
 			}

@@ -50,7 +50,6 @@ func eachBlock[T any](l *Lines, parse func(Block) (T, error), take func(b Block,
 type BlockParser[T any] struct {
 	*BlockReader
 	Parse      func(Block) (T, error)
-	threads    int
 	pool       *parallel.Pool
 	now, ahead []Block // now is parsed next, while ahead is read
 	parsed     []ParsedBlock[T]
@@ -65,8 +64,7 @@ type ParsedBlock[T any] struct {
 
 // NewBlockParser returns a parser of the blocks of r, and reads the first of them.
 func NewBlockParser[T any](r *BlockReader, parse func(Block) (T, error)) *BlockParser[T] {
-	threads := runtime.GOMAXPROCS(0)
-	p := &BlockParser[T]{BlockReader: r, Parse: parse, threads: threads, pool: parallel.NewPool(threads)}
+	p := &BlockParser[T]{BlockReader: r, Parse: parse, pool: parallel.NewPool(runtime.GOMAXPROCS(0))}
 	p.now = r.readBlocks(nil, 1)
 	return p
 }
@@ -78,9 +76,9 @@ func (p *BlockParser[T]) Next() ([]ParsedBlock[T], error) {
 		return nil, nil
 	}
 	p.parsed = make([]ParsedBlock[T], len(p.now))
-	err := p.pool.Run(context.Background(), p.threads, 1+len(p.now), func(piece int) error {
+	err := p.pool.Run(context.Background(), 1+len(p.now), func(piece int) error {
 		if piece == 0 {
-			p.ahead = p.readBlocks(p.ahead, blocksPerThread*p.threads)
+			p.ahead = p.readBlocks(p.ahead, blocksPerThread*p.pool.Threads())
 		} else {
 			b := &p.parsed[piece-1]
 			b.Block = p.now[piece-1]

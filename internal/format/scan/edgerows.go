@@ -47,7 +47,8 @@ func (p *EdgeRows) parseBlock(b Block) (dataset.Edges, error) {
 			if err != nil {
 				return edges, err
 			}
-			if edge, err = p.Parse(l, cells); err != nil {
+			edge, err = p.Parse(l, cells)
+			if err != nil {
 				return edges, err
 			}
 		}
@@ -95,7 +96,8 @@ func (p *EdgeRows) usualEdge(text []byte) (edge dataset.Edge, length int) {
 		}
 		return edge, end
 	}
-	if at, more = p.skipSeparator(text, at); !more || p.MostCells < 3 {
+	at, more = p.skipSeparator(text, at)
+	if !more || p.MostCells < 3 {
 		return edge, 0
 	}
 	weight, after := ShortDecimal(text, at, '.')
@@ -103,7 +105,8 @@ func (p *EdgeRows) usualEdge(text []byte) (edge dataset.Edge, length int) {
 	if end == 0 {
 		end = at + bytes.IndexByte(text[at:], '\n') + 1
 		var ok bool
-		if weight, ok = ParseFloat(withoutEnd(text[at:end])); !ok || !IsFinite(weight) {
+		weight, ok = ParseFloat(withoutEnd(text[at:end]))
+		if !ok || !IsFinite(weight) {
 			return edge, 0
 		}
 	}

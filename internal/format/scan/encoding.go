@@ -39,7 +39,8 @@ func (s *Source) Decode(latin bool) (notice string, err error) {
 	case bytes.HasPrefix(prefix, []byte{0xFF, 0xFE}), bytes.HasPrefix(prefix, []byte{0xFE, 0xFF}):
 		from = unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
 	case bytes.IndexByte(prefix, 0) >= 0:
-		if from = utf16Without(prefix); from == nil {
+		from = utf16Without(prefix)
+		if from == nil {
 			return "", s.notText(prefix[:bytes.IndexByte(prefix, 0)], "a zero byte")
 		}
 		notice = s.Name + " is read as UTF-16"
@@ -73,7 +74,8 @@ func controlAt(prefix []byte) int {
 	seen := map[byte]bool{}
 	for at, c := range prefix {
 		if c < '\t' || c > '\r' && c < ' ' {
-			if seen[c] = true; len(seen) > 3 {
+			seen[c] = true
+			if len(seen) > 3 {
 				return at
 			}
 		}

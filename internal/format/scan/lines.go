@@ -170,7 +170,8 @@ func (l *Lines) Split(line []byte) ([][]byte, error) {
 					"a quoted cell does not end on its line; cells of this file cannot have line breaks")
 			}
 			cell = content
-			if rest, more = bytes.CutPrefix(bytes.TrimLeft(text[end:], " "), []byte{l.Separator}); !more &&
+			rest, more = bytes.CutPrefix(bytes.TrimLeft(text[end:], " "), []byte{l.Separator})
+			if !more &&
 				len(rest) > 0 {
 				return nil, l.Invalid("UNCLOSED_QUOTE",
 					"there is text after a quoted cell; write a quote inside a cell twice")

@@ -121,7 +121,8 @@ func ShortDecimal(text []byte, at int, point byte) (value float64, after int) {
 		}
 		fraction = at - before - 1
 	}
-	if count += fraction; count == 0 || count > 18 || whole >= 1<<53 {
+	count += fraction
+	if count == 0 || count > 18 || whole >= 1<<53 {
 		return 0, start
 	}
 	value = float64(whole) / powersOfTen[fraction]

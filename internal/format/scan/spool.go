@@ -61,7 +61,8 @@ func (s *Spool) keep(part []byte) {
 // write appends to the file, which it creates with the content of the memory.
 func (s *Spool) write(part []byte) (err error) {
 	if s.file == nil {
-		if s.file, err = newTemporary(); err != nil {
+		s.file, err = newTemporary()
+		if err != nil {
 			return err
 		}
 		part = append(s.memory, part...)
@@ -127,7 +128,8 @@ func (s *Source) Seekable() (content io.ReaderAt, size int64, end io.Closer, err
 	if err != nil {
 		return nil, 0, nil, fmt.Errorf("%s: cannot create a temporary copy: %w", s.Name, err)
 	}
-	if size, err = io.Copy(spooled, s.Reader); err != nil {
+	size, err = io.Copy(spooled, s.Reader)
+	if err != nil {
 		spooled.Close()
 		return nil, 0, nil, s.ReadError(err)
 	}

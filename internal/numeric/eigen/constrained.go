@@ -195,7 +195,8 @@ func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, source 
 		}
 	}
 	project(n, vectors, r.excluded)
-	if found, err = r.cuts(ctx, values, vectors, work); err != nil {
+	found, err = r.cuts(ctx, values, vectors, work)
+	if err != nil {
 		return Cuts{}, nil, err
 	}
 	found.Converged = true
@@ -322,7 +323,8 @@ func (r *reduction) notCheapest(few int, mu []float64, w [][]float64, forms []fl
 		for i := range r.null {
 			square += float64(shares.At(i, j) * shares.At(i, j))
 		}
-		if costs[j] = forms[j] / square; mu[j] <= 0 {
+		costs[j] = forms[j] / square
+		if mu[j] <= 0 {
 			costs[j] = math.Inf(1)
 		}
 	}

@@ -43,7 +43,8 @@ func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 			return nil, fmt.Errorf("%w: vector %d has %d entries, the graph %d vertices", errNullVectors, i, len(z), n)
 		}
 	}
-	if r.null = Orthonormalize(n, cloneColumns(p.Null)); len(r.null) < len(p.Null) {
+	r.null = Orthonormalize(n, cloneColumns(p.Null))
+	if len(r.null) < len(p.Null) {
 		return nil, fmt.Errorf("%w: %d of %d are zero, not finite or depend on the others", errNullVectors,
 			len(p.Null)-len(r.null), len(p.Null))
 	}
@@ -76,11 +77,13 @@ func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 
 // both computes Lbar x and B x. Only products of the affinity count as work.
 func (r *reduction) both(ctx context.Context, work *Work, x [][]float64) (lx, bx [][]float64, err error) {
-	if lx, err = work.multiply(ctx, r.Affinity, x); err != nil {
+	lx, err = work.multiply(ctx, r.Affinity, x)
+	if err != nil {
 		return nil, nil, err
 	}
 	lx = cloneColumns(lx)
-	if bx, err = new(Work).multiply(ctx, r.Beliefs, x); err != nil {
+	bx, err = new(Work).multiply(ctx, r.Beliefs, x)
+	if err != nil {
 		return nil, nil, err
 	}
 	bx = cloneColumns(bx)

@@ -59,7 +59,8 @@ func (s *search) load(r *snapshot.Reader) bool {
 		r.Check(len(y) > 0 && len(y) <= size && (len(ritz) == 0 || len(y) == len(ritz[0])))
 		ritz = append(ritz, y)
 	}
-	if r.Check(len(ritz) <= s.block); r.End() != nil {
+	r.Check(len(ritz) <= s.block)
+	if r.End() != nil {
 		return false
 	}
 	s.iteration, s.scale = iteration, scale

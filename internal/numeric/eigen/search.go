@@ -162,7 +162,8 @@ func (s *search) independent(room int) [][]float64 {
 
 // advance finds the next candidates, and shrinks a basis that has no room for them.
 func (s *search) advance(ctx context.Context) (err error) {
-	if s.candidates, err = s.corrections(ctx); err != nil {
+	s.candidates, err = s.corrections(ctx)
+	if err != nil {
 		return err
 	}
 	isSmall := s.options.Basis < s.problem.rows-len(s.problem.excluded) // otherwise it may grow to the whole space

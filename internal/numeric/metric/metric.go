@@ -225,7 +225,8 @@ func (m *Metric) Spread(ctx context.Context) (_ float64, err error) {
 	case Identity:
 		return 1, nil
 	case Full:
-		if values, err = eigen.DenseEigenvalues(ctx, mat.NewSymDense(m.d, m.values)); err != nil {
+		values, err = eigen.DenseEigenvalues(ctx, mat.NewSymDense(m.d, m.values))
+		if err != nil {
 			return 0, err
 		}
 	}

@@ -1,5 +1,11 @@
 package neighbor
 
+import (
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
 // Memory needs of a search in bytes, besides the data set.
 
 // ListBytes returns the memory of a list of the count nearest rows, whose slices may have grown to twice their length.
@@ -24,3 +30,19 @@ func SparseBytes(n, d, entries int64) int64 { return 24*entries + 16*(min(d, ent
 
 // SparseThreadBytes returns the working memory of one thread that searches sparse points.
 func SparseThreadBytes(n, count int64) int64 { return 8*n + ListBytes(count) }
+
+// CosineProducts returns how many products of two entries in the same column a search among sparse points computes: the
+// sum over columns of the squared number of entries. There may be far more columns than entries.
+func CosineProducts(p *dataset.SparsePoints) int64 {
+	columns := slices.Clone(p.Column)
+	slices.Sort(columns)
+	products, inColumn := int64(0), int64(0)
+	for at, f := range columns {
+		inColumn++
+		if at > 0 && f != columns[at-1] {
+			inColumn = 1
+		}
+		products += 2*inColumn - 1 // c² is the sum of the first c odd numbers
+	}
+	return products
+}

@@ -164,7 +164,7 @@ func (s *Shard) addMoves(ctx context.Context, tiles []*tile, moves []labeling.Mo
 	}
 	// Each thread has its own sums, which must be added up in the end. That pays off only for threads that add more
 	// values than there are sums.
-	threads := min(s.threadsFor(len(moves)*width), 1+len(moves)*width/len(changes))
+	threads := min(threadsFor(len(moves)*width), 1+len(moves)*width/len(changes))
 	err := s.perTileOn(ctx, threads, moved, func(_ int, t *tile, w *workspace) {
 		if len(w.sums) == 0 {
 			w.sums = parallel.Resized(w.sums, len(changes)+width) // with an extra place for points without a cluster

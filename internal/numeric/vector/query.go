@@ -35,7 +35,8 @@ func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, queries
 			return nil, fmt.Errorf("vector: lane %d after lane %d is out of order or out of range [0, %d)", q.Lane,
 				lane, s.lanes)
 		}
-		if lane = q.Lane; q.Model.Clusters != s.clusters {
+		lane = q.Lane
+		if q.Model.Clusters != s.clusters {
 			return nil, fmt.Errorf("vector: the model has %d clusters, want %d as the labels have", q.Model.Clusters,
 				s.clusters)
 		}
@@ -91,7 +92,7 @@ func (s *Shard) setModels(ctx context.Context, queries []Query, forScores bool) 
 		}
 		values += len(q.Model.Centroids) * max(1, len(q.Model.Metric)/spec.Columns)
 	}
-	err := s.pool.Run(ctx, s.threadsFor(values), len(s.pieces), func(at int) error {
+	err := s.pool.RunOn(ctx, threadsFor(values), len(s.pieces), func(at int) error {
 		p := s.pieces[at]
 		p.setPiece(p.number, spec)
 		return nil
@@ -105,8 +106,8 @@ func (s *Shard) setModels(ctx context.Context, queries []Query, forScores bool) 
 // valuesPerThread is the number of values that justify waking up another thread.
 const valuesPerThread = 1 << 14
 
-// threadsFor returns how many threads to use for a number of values.
-func (s *Shard) threadsFor(values int) int { return min(s.threads, 1+values/valuesPerThread) }
+// threadsFor returns at most how many threads to use for a number of values.
+func threadsFor(values int) int { return 1 + values/valuesPerThread }
 
 // perTile calls do for every tile with a workspace whose reader is open on it. uses is about how many times each value
 // of a tile is read; it determines the number of threads.
@@ -115,13 +116,13 @@ func (s *Shard) perTile(ctx context.Context, tiles []*tile, uses int, do func(at
 	for _, t := range tiles {
 		values += len(t.packed) + len(t.values)
 	}
-	return s.perTileOn(ctx, s.threadsFor(values*uses), tiles, do)
+	return s.perTileOn(ctx, threadsFor(values*uses), tiles, do)
 }
 
 // perTileOn is perTile with a given number of threads.
 func (s *Shard) perTileOn(ctx context.Context, threads int, tiles []*tile,
 	do func(at int, t *tile, w *workspace)) error {
-	return s.pool.Run(ctx, threads, len(tiles), func(at int) error {
+	return s.pool.RunOn(ctx, threads, len(tiles), func(at int) error {
 		w := s.workspaces.Borrow()
 		w.open(tiles[at], s.source.spec.Columns)
 		do(at, tiles[at], w)

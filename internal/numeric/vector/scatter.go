@@ -72,7 +72,8 @@ func (s *Shard) addDiagonal(dst []float64, t *tile, lane int, terms *terms) {
 	for g := range t.groups() {
 		count := 0
 		for l, c := range labels[g*groupRows : min((g+1)*groupRows, len(labels))] {
-			if c -= first; c >= 0 && terms.place[c] >= 0 {
+			c -= first
+			if c >= 0 && terms.place[c] >= 0 {
 				rows[count], at[count] = l, int(c)*d
 				count++
 			}
@@ -105,7 +106,8 @@ func (s *Shard) addSparseDiagonal(dst []float64, t *tile, lane int, terms *terms
 	w.counts = parallel.Resized(w.counts, s.clusters)
 	clear(w.counts)
 	for r, c := range s.labelsOf(t, lane) {
-		if c -= first; c < 0 || terms.place[c] < 0 {
+		c -= first
+		if c < 0 || terms.place[c] < 0 {
 			continue
 		}
 		w.counts[c]++
@@ -134,7 +136,8 @@ func (s *Shard) addFull(dst []float64, t *tile, lane int, terms *terms, w *works
 	first := s.firstCluster(lane)
 	d := s.source.spec.Columns
 	for r, c := range s.labelsOf(t, lane) {
-		if c -= first; c < 0 || terms.place[c] < 0 {
+		c -= first
+		if c < 0 || terms.place[c] < 0 {
 			continue
 		}
 		x := w.row(r)

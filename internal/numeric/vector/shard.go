@@ -19,7 +19,6 @@ import (
 // operation is safe to retry. A point with the label -1 has no cluster and does not count.
 type Shard struct {
 	source     *Source
-	threads    int
 	pool       *parallel.Pool
 	tiles      map[int]*tile
 	clusters   int // clusters per lane
@@ -35,7 +34,7 @@ type Shard struct {
 
 // NewShard returns a shard without tiles that uses the given number of threads, at least one.
 func NewShard(source *Source, threads int) *Shard {
-	return &Shard{source: source, threads: max(1, threads), pool: parallel.NewPool(threads), tiles: map[int]*tile{}}
+	return &Shard{source: source, pool: parallel.NewPool(threads), tiles: map[int]*tile{}}
 }
 
 // Build creates the given tiles, unless they exist.
@@ -50,7 +49,7 @@ func (s *Shard) Build(ctx context.Context, numbers []int) error {
 		}
 	}
 	built := make([]*tile, len(missing))
-	err := s.pool.Run(ctx, s.threads, len(missing), func(at int) (err error) {
+	err := s.pool.Run(ctx, len(missing), func(at int) (err error) {
 		built[at], err = s.source.buildTile(ctx, missing[at])
 		return err
 	})
@@ -81,7 +80,8 @@ func (s *Shard) Reset() {
 func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 	tiles := make([]*tile, len(numbers))
 	for i, number := range numbers {
-		if tiles[i] = s.tiles[number]; tiles[i] == nil {
+		tiles[i] = s.tiles[number]
+		if tiles[i] == nil {
 			return nil, errNotReady
 		}
 	}

@@ -29,17 +29,20 @@ func (s *Shard) Step(ctx context.Context, numbers []int, step uint64, queries []
 	}
 	var done Stepped
 	var err error
-	if done.Before, err = s.Scatter(ctx, numbers, step, totals); err != nil {
+	done.Before, err = s.Scatter(ctx, numbers, step, totals)
+	if err != nil {
 		return nil, err
 	}
-	if done.Moves, err = s.Assign(ctx, numbers, step, queries); err != nil {
+	done.Moves, err = s.Assign(ctx, numbers, step, queries)
+	if err != nil {
 		return nil, err
 	}
 	for _, number := range numbers {
 		s.tiles[number].stepped = step + 1
 	}
 	done.Sorted = SortedMoves(s.clusters, done.Moves)
-	if done.Changes, err = s.Update(ctx, numbers, step, done.Sorted); err != nil {
+	done.Changes, err = s.Update(ctx, numbers, step, done.Sorted)
+	if err != nil {
 		return nil, err
 	}
 	done.After, err = s.Scatter(ctx, numbers, step+1, totals)

@@ -8,55 +8,6 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// rowSums holds the sums S_ic of one tile's rows, without shift. A dense matrix keeps all k sums of every row, cluster
-// after cluster; a graph keeps only those of adjacent clusters.
-type rowSums interface {
-	// sweep follows a plan: it recomputes all sums of the tile, or updates them by the points that moved. It also
-	// updates the tile's own sums where sums or labels changed.
-	sweep(t *tile, p *plan, w *workspace) error
-	// of returns S_ic of the tile's row r.
-	of(r int, c int32) float64
-	// assign appends the moves of rows that are nearer to another cluster, in row order.
-	assign(moves []labeling.Move, w *workspace) []labeling.Move
-	// joining writes, for each row, the largest increase of the association from joining a cluster other than its own.
-	joining(dst []float64, terms *gainTerms, w *workspace)
-	// otherParts writes, for each row, the smallest distance part of the non-empty clusters other than its own.
-	otherParts(dst []float64, w *workspace)
-}
-
-// assignment holds what the distances of one tile's rows in one lane need besides the sums. It is part of a goroutine's
-// workspace.
-type assignment struct {
-	terms             *clusterTerms
-	first             int32 // the lane's first cluster
-	rows              partition.Range
-	labels            []int32 // of the tile's rows in the lane, like the slices below
-	weights, diagonal []float64
-}
-
-// own returns the cluster of row r within its lane; negative if it has none.
-func (a *assignment) own(r int) int32 { return a.labels[r] - a.first }
-
-// part returns distancePart of row r and cluster c. For the row's own cluster it adds the shift, which the sums do not
-// include.
-func (a *assignment) part(r int, c int32, sum float64) float64 {
-	if c == a.own(r) {
-		sum = a.terms.shifted(sum, a.weights[r])
-	}
-	return a.terms.distancePart(c, sum, a.weights[r])
-}
-
-// tolerance returns how far above the smallest distance of row r another distance may be and still count as a tie.
-func (a *assignment) tolerance(r int) float64 {
-	weight := a.weights[r]
-	return float64(tieTolerance * (math.Abs(a.terms.shifted(a.diagonal[r], weight))/float64(weight*weight) +
-		a.terms.maxSquare))
-}
-
-func (a *assignment) move(r int, to int32) labeling.Move {
-	return labeling.Move{Point: int32(a.rows.From + r), From: a.labels[r], To: a.first + to}
-}
-
 // denseSums holds all k sums of every row in every lane, cluster by cluster, so that adding a column of the matrix is
 // one contiguous pass: S_rc is values[c*stride+r].
 type denseSums struct {
@@ -195,6 +146,37 @@ func (s *denseSums) findNearest(w *workspace) {
 		if own := a.own(r); own >= 0 {
 			if d := a.part(r, own, s.of(r, a.labels[r])); d < w.nearest[r] {
 				w.nearest[r] = d
+			}
+		}
+	}
+}
+
+// otherParts iterates over clusters, because the sums of a cluster are contiguous.
+func (s *denseSums) otherParts(dst []float64, w *workspace) {
+	for r := range dst {
+		dst[r] = math.Inf(1)
+	}
+	a := &w.assignment
+	for _, c := range a.terms.nonEmpty {
+		for r, sum := range s.values[int(a.first+c)*s.stride:][:len(dst)] {
+			if a.own(r) != c {
+				dst[r] = min(dst[r], a.terms.distancePart(c, sum, a.weights[r]))
+			}
+		}
+	}
+}
+
+// joining iterates over clusters, because the sums of a cluster are contiguous.
+func (s *denseSums) joining(dst []float64, terms *gainTerms, w *workspace) {
+	for r := range dst {
+		dst[r] = math.Inf(-1)
+	}
+	a := &w.assignment
+	for _, c := range terms.nonEmpty {
+		label := a.first + c
+		for r, sum := range s.values[int(label)*s.stride:][:len(dst)] {
+			if v := terms.Joining(c, sum, a.diagonal[r], a.weights[r]); v > dst[r] && a.labels[r] != label {
+				dst[r] = v
 			}
 		}
 	}
