@@ -326,16 +326,10 @@ func badConfig(format string, args ...any) error {
 }
 
 // SetMemory divides memory between jobs, uploads, calls and caches, so that all of them together take no more. Uploads
-// get at most half of it; 0 means a quarter. See newMemory.
+// get at most half of it; 0 means a quarter.
 func (cfg *Config) SetMemory(total, uploads int64) {
-	if uploads == 0 {
-		uploads = total / 4
-	}
-	cfg.UploadBytes = max(1, min(uploads, total/2))
-	cfg.CacheBytes = min(cfg.CacheBytes, total/16)
-	caches := cfg.CacheBytes + 2*(cfg.CacheBytes/smallerCaches) // of data sets, and of tables and rows
-	calls := cfg.CacheBytes + 2*(cfg.CacheBytes/2)              // downloads, requests, and what calls load
-	cfg.MemoryBytes = max(1, total-cfg.UploadBytes-caches-calls)
+	p := divide(total, uploads, cfg.CacheBytes)
+	cfg.MemoryBytes, cfg.UploadBytes, cfg.CacheBytes = p.jobs, p.uploads, p.datasets
 }
 
 // runtimeBytes is the memory that the process may take in addition to its jobs, uploads and caches, for calls and the

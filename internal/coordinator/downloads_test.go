@@ -16,7 +16,8 @@ import (
 // Every call that decodes an object for its client waits for memory before it does.
 func TestCallsHoldMemory(t *testing.T) {
 	cfg := coordinatortest.Config()
-	cfg.CacheBytes = 0
+	cfg.MemoryBytes, cfg.CacheBytes = 64<<20, 1<<20
+	cfg.Limits.SlowReader = 500 * time.Millisecond // how long each of them waits
 	h := coordinatortest.Start(t, cfg)
 	defer h.StartWorker("a")()
 	stored := h.StoreTable(coordinatortest.Plants(t, 60))
@@ -55,11 +56,18 @@ func TestCallsHoldMemory(t *testing.T) {
 			return err
 		},
 	}
-	memory := queue.NewBudget(1).Share(0)
-	*h.Coordinator.Downloads() = *queue.NewDownloadMemory(memory, memory, time.Millisecond)
-	held, err := h.Coordinator.Downloads().Begin(t.Context(), 1)
+	all, err := h.Coordinator.JobMemory().Reserve(t.Context(), cfg.MemoryBytes, time.Minute)
 	if err != nil {
 		t.Fatal(err)
+	}
+	defer all.Release()
+	var held []*queue.Download
+	for range 4 { // a small object may take a quarter of what downloads have of their own
+		download, err := h.Coordinator.Downloads().Begin(t.Context(), uint64(cfg.CacheBytes/4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, download)
 	}
 	labels := &partBlobs{Blobs: h.Blobs.Behavior(), part: "/labels"}
 	h.Blobs.Behave(labels)
@@ -71,7 +79,9 @@ func TestCallsHoldMemory(t *testing.T) {
 	if opened := labels.opened.Load(); opened > 0 {
 		t.Errorf("labels are read %d times by calls that have no memory yet", opened)
 	}
-	held.End()
+	for _, download := range held {
+		download.End()
+	}
 	for name, call := range calls {
 		if err := call(); err != nil {
 			t.Errorf("%s with room again: %v", name, err)

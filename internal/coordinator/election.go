@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
@@ -30,9 +29,6 @@ type Election struct {
 	// Advertise is the HOST:PORT at which clients and workers reach this coordinator. Empty means the address it
 	// listens on, with the host name in place of an unspecified address such as 0.0.0.0.
 	Advertise string
-
-	again    bool    // took part before, so it waits for an unavailable store
-	outlived []int64 // terms in which this process led and that ended without a crash
 }
 
 func (e Election) check() error {
@@ -69,13 +65,15 @@ func (c *Coordinator) advertised() string {
 // lead waits to become the leader, resumes the unfinished jobs, and enables calls.
 func (c *Coordinator) lead(ctx context.Context) (err error) {
 	c.log.Info("waiting to become the leader", "store", c.cfg.Store, "address", c.advertised())
+	var elected store.Leadership
 	err = c.retry(ctx, "cannot join the election now, trying again", func() (err error) {
-		c.term, err = c.state.Lead(ctx, c.advertised())
+		elected, err = c.storage.state.Lead(ctx, c.advertised())
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	c.past.terms = append(c.past.terms, elected.Revision())
 	if err := c.restore(ctx); err != nil {
 		return err
 	}
@@ -86,13 +84,13 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	c.fleet.Begin(c.term.Revision())
-	c.jobs.Begin(c.term.Revision())
-	resume := func() error { return c.jobs.ResumeAll(ctx) }
+	c.runs.fleet.Begin(elected.Revision())
+	c.runs.jobs.Begin(elected.Revision())
+	resume := func() error { return c.runs.jobs.ResumeAll(ctx) }
 	if err := c.retry(ctx, "unfinished jobs cannot be read now, trying again", resume); err != nil {
 		return fmt.Errorf("cannot resume the unfinished jobs: %w", err)
 	}
-	notify := func() error { return c.webhooks.Start(c.runCtx) }
+	notify := func() error { return c.runs.webhooks.Start(c.runCtx) }
 	if err := c.retry(ctx, "notifications cannot be read now, trying again", notify); err != nil {
 		return fmt.Errorf("cannot send the notifications that are left: %w", err)
 	}
@@ -100,27 +98,24 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.leading.Store(true)
-	c.setHealth(healthv1.HealthCheckResponse_SERVING)
-	c.log.Info("this coordinator is the leader", "term", c.term.Revision())
+	c.term.Store(&term{elected})
+	c.calls.setHealth(healthv1.HealthCheckResponse_SERVING)
+	c.log.Info("this coordinator is the leader", "term", elected.Revision())
 	c.sweeping.Go(func() {
 		defer close(c.cleaned)
-		c.removeLeftovers(newest)
+		if err := c.storage.removeLeftovers(newest, c.needed()); err != nil && c.storeCtx.Err() == nil {
+			c.log.Warn("cleanup failed; it will be retried at the next start", "error", err)
+		}
 	})
 	if c.cfg.Retention != (records.RetentionConfig{}) {
-		c.sweeping.Go(func() { c.retention.Run(c.runCtx) })
+		c.sweeping.Go(func() { c.runs.retention.Run(c.runCtx) })
 	}
 	return nil
 }
 
-// removeLeftovers deletes what earlier coordinators left behind: temporary files, specs of jobs below newest that were
-// not created, and garbage. Nothing depends on it, and it may take long, since it looks at all blobs.
-func (c *Coordinator) removeLeftovers(newest string) {
-	c.blobs.RemoveTemporary(c.storeCtx)
-	err := errors.Join(c.garbage.DeleteSpecs(c.storeCtx, newest), c.collectGarbage())
-	if err != nil && c.storeCtx.Err() == nil {
-		c.log.Warn("cleanup failed; it will be retried at the next start", "error", err)
-	}
+// needed returns what is not garbage.
+func (c *Coordinator) needed() needed {
+	return needed{Manager: c.runs.jobs, datasets: c.storage.datasets, tables: c.storage.tables}
 }
 
 // AwaitCleanup waits until a leader has deleted what earlier coordinators left behind, and what was deleted during a
@@ -132,29 +127,13 @@ func (c *Coordinator) AwaitCleanup() {
 	}
 }
 
-// collectGarbage finishes the deletions that were not completed.
-func (c *Coordinator) collectGarbage() error {
-	return c.garbage.Collect(c.storeCtx, notGarbage{datasets: c.datasets, tables: c.tables, Manager: c.jobs})
-}
-
 // deletePostponed deletes in the background what was to be deleted during a backup.
 func (c *Coordinator) deletePostponed() {
 	c.sweeping.Go(func() {
-		if err := c.collectGarbage(); err != nil && c.storeCtx.Err() == nil {
+		if err := c.storage.garbage.Collect(c.storeCtx, c.needed()); err != nil && c.storeCtx.Err() == nil {
 			c.log.Warn("what was deleted during a backup is left until the next start", "error", err)
 		}
 	})
-}
-
-// notGarbage implements records.NotGarbage.
-type notGarbage struct {
-	datasets *datasets.Datasets
-	tables   datasets.Tables
-	*jobs.Manager
-}
-
-func (n notGarbage) IsWriting(blob string) bool {
-	return n.datasets.IsWriting(blob) || n.tables.IsWriting(blob)
 }
 
 // retry calls a function until it succeeds, ctx ends, or it fails with an error that does not mean that the store is
@@ -172,14 +151,6 @@ func (c *Coordinator) retry(ctx context.Context, warning string, call func() err
 		if pause.Wait(ctx) != nil {
 			return err
 		}
-	}
-}
-
-// setHealth sets the health of the server and of all its services.
-func (c *Coordinator) setHealth(s healthv1.HealthCheckResponse_ServingStatus) {
-	c.health.SetServingStatus("", s)
-	for name := range c.server.GetServiceInfo() {
-		c.health.SetServingStatus(name, s)
 	}
 }
 
@@ -212,9 +183,9 @@ const observeEvery = 250 * time.Millisecond
 func (c *Coordinator) observeLeader(ctx context.Context) {
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
-	for !c.leading.Load() {
+	for c.term.Load() == nil {
 		asking, cancel := context.WithTimeout(ctx, time.Second)
-		name, err := c.state.Leader(asking)
+		name, err := c.storage.state.Leader(asking)
 		cancel()
 		if err != nil || name == c.advertised() {
 			name = ""
@@ -229,7 +200,10 @@ func (c *Coordinator) observeLeader(ctx context.Context) {
 }
 
 // leads reports whether this coordinator is certain to lead.
-func (c *Coordinator) leads() bool { return c.leading.Load() && c.term.Current() }
+func (c *Coordinator) leads() bool {
+	t := c.term.Load()
+	return t != nil && t.Current()
+}
 
 // notLeading returns an error that names the leader, unless this coordinator leads. Calls of gRPC's own services, such
 // as health checks, are always allowed. A leader that was suspended for so long that its lease may have expired does
@@ -238,14 +212,15 @@ func (c *Coordinator) notLeading(ctx context.Context, method string) error {
 	if strings.HasPrefix(method, "/grpc.") || c.leads() {
 		return nil
 	}
-	if c.leading.Load() && !store.IsShared(c.cfg.Store) { // a shared one does not fail, and may not answer
-		if failed := c.stateFailure(ctx); failed != nil {
+	led := c.term.Load() != nil
+	if led && !store.IsShared(c.cfg.Store) { // a shared one does not fail, and may not answer
+		if failed := c.storage.failure(ctx); failed != nil {
 			return wire.Status(failed)
 		}
 	}
 	refusal := fault.New(fault.Unavailable, wire.NotLeader,
 		"this coordinator is not the leader; try another one, or try again later")
-	if leader := c.leader.Load(); !c.leading.Load() && leader != nil && *leader != "" {
+	if leader := c.leader.Load(); !led && leader != nil && *leader != "" {
 		refusal = fault.New(fault.Unavailable, wire.NotLeader, "this coordinator is a standby; the leader is %s",
 			*leader).With(wire.LeaderKey, *leader)
 	}
@@ -276,6 +251,13 @@ func (c *Coordinator) leaderOnlyStream(server any, stream grpc.ServerStream, inf
 	return handler(server, stream)
 }
 
+// history is what coordinators of one process that follow each other pass on.
+type history struct {
+	again    bool    // one took part in the election, so the next waits for a store that is unavailable
+	restored bool    // the backup to restore is restored
+	terms    []int64 // in which one led, all of which but the current one ended without a crash
+}
+
 // Run serves as a coordinator until ctx ends. With a shared store it becomes a standby again after each term as the
 // leader, and reopens everything so that nothing of the old term is left. It calls listening with each coordinator
 // before serving it; all have the same address.
@@ -286,7 +268,6 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 	}
 	cfg.Listen = c.Addr().String()
 	cfg.Listener = nil
-	cfg.Election.again = true
 	log := c.log
 	for {
 		listening(c)
@@ -295,14 +276,10 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 			return err
 		}
 		log.Warn("becoming a standby", "why", err)
-		if c.restored {
-			cfg.Restore = ""
-		}
-		if c.term != nil {
-			cfg.Election.outlived = append(cfg.Election.outlived, c.term.Revision())
-		}
+		past := c.past
+		past.again = true
 		for pause := dial.NewBackoff(records.StoreRetries); ; {
-			if c, err = New(ctx, cfg); err == nil {
+			if c, err = newAfter(ctx, cfg, past); err == nil {
 				break
 			}
 			if ctx.Err() != nil {

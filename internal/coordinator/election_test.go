@@ -2,11 +2,10 @@ package coordinator_test
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -15,6 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/test/coordinatortest"
 )
@@ -90,32 +90,92 @@ func TestABackupIsRestoredInALaterTerm(t *testing.T) {
 	}
 }
 
+// lostState is a shared state that can be opened again after it was closed, and whose leader loses its lease when the
+// test says so.
+type lostState struct {
+	store.State
+	open func() store.State
+	lose chan struct{} // ends one term for each value
+	lost atomic.Bool
+}
+
+func (s *lostState) Close() error {
+	err := s.State.Close()
+	s.State = s.open()
+	return err
+}
+
+func (s *lostState) Lead(ctx context.Context, name string) (store.Leadership, error) {
+	term, err := s.State.Lead(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	s.lost.Store(false)
+	lost := make(chan struct{})
+	go func() {
+		defer close(lost)
+		select {
+		case <-s.lose:
+			s.lost.Store(true)
+		case <-term.Lost():
+		}
+	}()
+	return lostLease{term, lost}, nil
+}
+
+func (s *lostState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	if s.lost.Load() {
+		return 0, store.ErrNotLeader
+	}
+	return s.State.Commit(ctx, txn)
+}
+
+// lostLease is a leadership that is also lost when its channel is closed.
+type lostLease struct {
+	store.Leadership
+	lost <-chan struct{}
+}
+
+func (l lostLease) Lost() <-chan struct{} { return l.lost }
+
 // A coordinator that loses its lease cannot write that it did not crash. When it leads again it knows, and counts the
 // others.
 func TestALostLeaseIsNoAttempt(t *testing.T) {
-	cfg := coordinatortest.DurableConfig(t)
-	id := ""
-	attempt := func() (term int64) {
-		shown := make(chan struct{}, 10)
-		h := coordinatortest.StartScripted(t, cfg, coordinatortest.Halfway(0, shown))
-		if id == "" {
-			id = h.Create(coordinatortest.Spec(h.Upload()))
-		}
-		coordinatortest.Within(t, shown, "the run")
-		term = h.Coordinator.Term().Revision()
-		h.Crash()
-		return term
-	}
-	attempt()
+	open := store.SharedMemory()
+	cfg := coordinatortest.Config()
+	cfg.Stores = coordinator.Stores{State: open(), Blobs: coordinatortest.SharedBlobs(t)}
+	shown := make(chan struct{}, 1)
+	crashed := coordinatortest.StartScripted(t, cfg, coordinatortest.Halfway(0, shown))
+	id := crashed.Create(coordinatortest.Spec(crashed.Upload()))
+	coordinatortest.Within(t, shown, "the run that crashes")
+	crashed.Crash()
+
+	state := &lostState{State: open(), open: open, lose: make(chan struct{})}
+	cfg.Stores.State = state
+	cfg.Engine = coordinatortest.Scripted(coordinatortest.Halfway(0, shown))
+	cfg.Listen, cfg.Store, cfg.Blobs = "127.0.0.1:0", "etcd://unused:1", "mem://"
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- coordinator.Run(ctx, cfg, func(*coordinator.Coordinator) {}) }()
 	for range jobs.MaxAttempts + 1 {
-		cfg.Election.Outlive(attempt())
+		coordinatortest.Within(t, shown, "a run whose lease is lost")
+		state.lose <- struct{}{}
 	}
-	for range jobs.MaxAttempts - 1 {
-		attempt()
+	coordinatortest.Within(t, shown, "the last run")
+	entry, err := open().Get(t.Context(), records.JobKey(id))
+	if err != nil {
+		t.Fatal(err)
 	}
-	job := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1)).End(id)
-	if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != "COORDINATOR_CRASHED" ||
-		!strings.Contains(job.GetError().GetMessage(), fmt.Sprintf("crashed %d times", jobs.MaxAttempts)) {
-		t.Errorf("the job is %v", job)
+	record, err := records.ReadJob(entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if attempts := record.GetAttemptTerms(); len(attempts) != 2 { // the one that crashed, and the one in progress
+		t.Errorf("the attempts are those of the terms %v", attempts)
+	}
+	stop()
+	if err := coordinatortest.Within(t, ended, "the end"); err != nil {
+		t.Error(err)
 	}
 }

@@ -164,7 +164,7 @@ func TestGarbageDoesNotIncludeAnUpload(t *testing.T) {
 	cfg := coordinatortest.Config()
 	cfg.Stores.State, cfg.CacheBytes = state, 0
 	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
-	state.before = func() error { return h.Coordinator.CollectGarbage() }
+	state.before = func() error { return h.Coordinator.Garbage().Collect(t.Context(), h.Coordinator.Needed()) }
 	data := h.Upload()
 	h.WantSuccess(h.Create(coordinatortest.Spec(data)))
 	if garbage, err := h.State.List(t.Context(), records.GarbagePrefix, "", 0); err != nil || len(garbage) != 0 {
@@ -226,7 +226,7 @@ func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.State.Intercept(func(int64, func() error) error { return store.ErrNotLeader })
-	if err := h.Coordinator.CollectGarbage(); err != nil {
+	if err := h.Coordinator.Garbage().Collect(t.Context(), h.Coordinator.Needed()); err != nil {
 		t.Error(err)
 	}
 	if blobs, err := h.Blobs.List(t.Context(), blob); err != nil || len(blobs) != 1 {

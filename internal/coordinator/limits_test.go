@@ -309,7 +309,9 @@ func TestFreeDisk(t *testing.T) {
 	cfg := coordinatortest.DurableConfig(t)
 	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
 	data := h.Upload()
-	h.Coordinator.Room().Limits.FreeDisk = 1 << 60
+	h.Close()
+	cfg.Limits.FreeDisk = 1 << 60
+	h = coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
 	coordinatortest.WantRefusal(t, refusedUpload(h, 10), "DISK_FULL")
 	_, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data)})
 	coordinatortest.WantRefusal(t, err, "DISK_FULL")

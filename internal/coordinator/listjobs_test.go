@@ -44,7 +44,7 @@ func TestListJobs(t *testing.T) {
 	cfg.Store, cfg.Blobs = "embedded", ""
 	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
 	data := h.Upload()
-	other := h.Send("other", groups(t, 30))
+	other := h.Send("other", coordinatortest.Groups(t, 30))
 	ids := map[string]string{}
 	const number = "4a8ec0ab-4ea1-4d7d-8a4e-0d5e4c1d1b3f"
 	requests := []string{"nightly", "nightly", "nightly 2", number, "nightly"}
@@ -146,7 +146,8 @@ func TestSchedulingIsNoPartOfTheSpec(t *testing.T) {
 func TestDownloadsBeginAnywhere(t *testing.T) {
 	h := coordinatortest.Start(t, coordinatortest.Config())
 	defer h.StartWorker("a")()
-	id := h.Create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.Send("groups", groups(t, 30))},
+	data := h.Send("groups", coordinatortest.Groups(t, 30))
+	id := h.Create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: data},
 		Clusters:  &cleavev1.JobSpec_K{K: 3},
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
 	h.End(id)

@@ -26,15 +26,6 @@ func modelOf(h *coordinatortest.Harness, id string) (*model.Model, error) {
 	return wire.ReceiveModel(stream.Recv)
 }
 
-// embeddingOf fetches the embedding of a job.
-func embeddingOf(h *coordinatortest.Harness, id string) (*clustering.Embedding, error) {
-	stream, err := h.Jobs.GetEmbedding(h.T.Context(), &cleavev1.GetEmbeddingRequest{JobId: id})
-	if err != nil {
-		return nil, err
-	}
-	return wire.ReceiveEmbedding(stream.Recv)
-}
-
 func TestModelsAreKeptAndSent(t *testing.T) {
 	weights, err := metric.NewDiagonal([]float64{0.1, 3})
 	if err != nil {
@@ -64,7 +55,7 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 		return r, nil
 	}
 	described := func(r *cleavev1.Result) bool { return r.GetEmbedding() != nil && r.GetSpectral().GetVolume() == 14 }
-	wantKeptAndSent(t, run, described, embeddingOf, want, "JOB_HAS_NO_EMBEDDING")
+	wantKeptAndSent(t, run, described, (*coordinatortest.Harness).Embedding, want, "JOB_HAS_NO_EMBEDDING")
 }
 
 // wantKeptAndSent checks that a part of a result is described, outlives a coordinator, is sent, and is deleted with

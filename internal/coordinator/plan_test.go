@@ -127,7 +127,7 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := coordinatortest.Start(t, coordinatortest.Config())
 			s, need := noiseJob(h, c.storage)
-			want := local(t, points, s)
+			want := coordinatortest.Local(t, points, s)
 			for _, name := range []string{"ann", "bob"} {
 				defer h.StartWorkerWith(name,
 					max(memoryFor(need, c.tiles), uint64(need.FixedBytes(1)+10*need.TileSize(0).Computed)))()

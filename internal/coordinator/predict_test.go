@@ -140,6 +140,18 @@ func TestPredictionByNeighbors(t *testing.T) {
 	}
 }
 
+// contendedRoom calls a function once a call holds its memory.
+type contendedRoom struct {
+	results.Room
+	borrowed func()
+}
+
+func (r contendedRoom) Borrow(ctx context.Context, data results.Memory) (func(), error) {
+	release, err := r.Room.Borrow(ctx, data)
+	r.borrowed()
+	return release, err
+}
+
 // A prediction does not wait behind a job that waits for the memory of the prediction.
 func TestPredictionWhileAJobWaitsForItsMemory(t *testing.T) {
 	cfg := coordinatortest.Config()
@@ -147,19 +159,17 @@ func TestPredictionWhileAJobWaitsForItsMemory(t *testing.T) {
 	cfg.Limits.SlowReader = 100 * time.Millisecond
 	h, job, fresh := newNeighborsHarness(t, cfg)
 	waited := make(chan *queue.Reservation, 1)
-	borrow := h.Coordinator.Results().Borrow
-	h.Coordinator.Results().Borrow = func(ctx context.Context, need results.Memory) (func(), error) {
-		release, err := borrow(ctx, need)
+	service := *h.Coordinator.Results()
+	service.Room = contendedRoom{service.Room, func() {
 		go func() {
 			all, _ := h.Coordinator.JobMemory().Reserve(t.Context(), cfg.MemoryBytes, time.Minute)
 			waited <- all
 		}()
 		coordinatortest.Await(t, "a job that waits for the memory of the prediction",
 			h.Coordinator.JobMemory().Contended)
-		return release, err
-	}
-	if err := h.Coordinator.Results().Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh},
-		unsent); err != nil {
+	}}
+	request := &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh}
+	if err := service.Predict(t.Context(), request, unsent); err != nil {
 		t.Error(err)
 	}
 	if all := <-waited; all == nil {
@@ -248,18 +258,14 @@ func TestPredictionWithoutRoom(t *testing.T) {
 	if x, err = hog(); err != nil {
 		t.Fatal(err)
 	}
-	predict := func() error {
-		return h.Coordinator.Results().Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data},
-			unsent)
-	}
-	maxWait := h.Coordinator.Results().PredictionWait
-	h.Coordinator.Results().PredictionWait = time.Millisecond
-	if err := predict(); !fault.Is(err, "NO_ROOM") || !strings.Contains(err.Error(), "other jobs hold the rest") {
+	request := &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}
+	hasty := *h.Coordinator.Results()
+	hasty.PredictionWait = time.Millisecond
+	if err := hasty.Predict(t.Context(), request, unsent); !fault.Is(err, "NO_ROOM") || !strings.Contains(err.Error(), "other jobs hold the rest") {
 		t.Errorf("while another job holds the memory: %v", err)
 	}
 	x.Release()
-	h.Coordinator.Results().PredictionWait = maxWait
-	if err := predict(); err != nil {
+	if err := h.Coordinator.Results().Predict(t.Context(), request, unsent); err != nil {
 		t.Errorf("with room again: %v", err)
 	}
 }
@@ -279,19 +285,18 @@ func TestPredictionsTakeTurns(t *testing.T) {
 	if err := h.Coordinator.Results().Predict(ctx, request, unsent); !errors.Is(err, context.Canceled) {
 		t.Errorf("while all turns are taken: %v", err)
 	}
-	maxWait := h.Coordinator.Results().SlowReader
-	h.Coordinator.Results().SlowReader = time.Millisecond
+	hasty := *h.Coordinator.Results()
+	hasty.SlowReader = time.Millisecond
 	for reason, request := range map[string]*cleavev1.PredictJobRequest{
 		"TOO_MANY_PREDICTIONS": request,
 		records.JobNotFound:    {JobId: "none", DatasetId: "none"}, // wrong requests do not wait
 		"FIELD_REQUIRED":       {JobId: job},
 		"TWO_INPUTS":           {JobId: job, DatasetId: "none", TableId: "none"},
 	} {
-		if err := h.Coordinator.Results().Predict(t.Context(), request, unsent); !fault.Is(err, reason) {
+		if err := hasty.Predict(t.Context(), request, unsent); !fault.Is(err, reason) {
 			t.Errorf("while all turns are taken for long: %v, want %s", err, reason)
 		}
 	}
-	h.Coordinator.Results().SlowReader = maxWait
 	<-h.Coordinator.Results().Predictions
 	if err := h.Coordinator.Results().Predict(t.Context(), request, unsent); !fault.Is(err, "DATASET_NOT_FOUND") {
 		t.Errorf("with a free turn: %v", err)

@@ -56,7 +56,17 @@ func retaining(t *testing.T, r records.RetentionConfig, run coordinatortest.Scri
 
 func sweep(h *coordinatortest.Harness) {
 	h.T.Helper()
-	if err := h.Coordinator.Retention().Sweep(h.T.Context()); err != nil {
+	if err := h.Coordinator.Sweeper().Sweep(h.T.Context()); err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+// sweepTo sweeps as with another quota.
+func sweepTo(h *coordinatortest.Harness, quota int64) {
+	h.T.Helper()
+	d := h.Coordinator.Retention()
+	d.Config.Quota = quota
+	if err := records.NewSweeper(d).Sweep(h.T.Context()); err != nil {
 		h.T.Fatal(err)
 	}
 }
@@ -142,29 +152,26 @@ func TestQuota(t *testing.T) {
 	}
 	sweep(h)
 	wantKept(h, jobs, jobs...)
-	h.Coordinator.Retention().Config.Quota = h.Coordinator.Retention().Used() - 1
-	sweep(h)
+	quota := h.Coordinator.Sweeper().Used() - 1
+	sweepTo(h, quota)
 	wantKept(h, jobs, jobs...)
 	now.advance(keepEnded - 3*time.Minute) // the first one ended three minutes before
-	sweep(h)
+	sweepTo(h, quota)
 	wantKept(h, jobs[1:], jobs...)
-	h.Coordinator.Retention().Config.Quota = 1
 	now.advance(time.Minute)
-	sweep(h)
+	sweepTo(h, 1)
 	wantKept(h, jobs[2:], jobs...)
 	now.advance(time.Minute)
-	coordinatortest.WantError(t, refusedUpload(h, 1000), codes.ResourceExhausted, "QUOTA_EXCEEDED")
-	// The sweep that the refused upload asked for may still be at work.
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		sweep(h)
-		keys, blobs := h.Leftovers()
-		if len(keys)+len(blobs) == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("left over are %v and %v", keys, blobs)
-		}
+	sweepTo(h, 1)
+	if keys, blobs := h.Leftovers(); len(keys)+len(blobs) != 0 {
+		t.Errorf("left over are %v and %v", keys, blobs)
 	}
+}
+
+// An upload is refused while the quota is exceeded.
+func TestAnUploadOverTheQuota(t *testing.T) {
+	h, _ := retaining(t, records.RetentionConfig{Quota: 1}, coordinatortest.Steps(1))
+	coordinatortest.WantError(t, refusedUpload(h, 1000), codes.ResourceExhausted, "QUOTA_EXCEEDED")
 }
 
 // The quota deletes data sets that no job refers to before it deletes a job. It deletes the data of a job with the job,
@@ -182,12 +189,9 @@ func TestQuotaSparesJobs(t *testing.T) {
 	}
 	all := append([]string{unused, first, second}, jobs...)
 	now.advance(2 * keepUnused)
-	h.Coordinator.Retention().Config.Quota = h.Coordinator.Retention().Used() - 1
-	sweep(h)
+	sweepTo(h, h.Coordinator.Sweeper().Used()-1)
 	wantKept(h, all[1:], all...)
-	// More than the results of both jobs.
-	h.Coordinator.Retention().Config.Quota = h.Coordinator.Retention().Used() - 4000
-	sweep(h)
+	sweepTo(h, h.Coordinator.Sweeper().Used()-4000) // more than the results of both jobs
 	wantKept(h, []string{second, jobs[1]}, all...)
 }
 
@@ -217,16 +221,8 @@ func TestRefusedUploadsMakeRoom(t *testing.T) {
 		_, err := h.BeginUpload(1200, 1200).CloseAndRecv()
 		return err
 	}
-	deleted := make(chan string, 1)
-	h.Coordinator.Retention().DeleteJob = func(ctx context.Context, job string, used time.Time) error {
-		err := h.Coordinator.Jobs().Delete(ctx, job, used)
-		deleted <- job
-		return err
-	}
 	coordinatortest.WantRefusal(t, upload(), "QUOTA_EXCEEDED")
-	if got := coordinatortest.Within(t, deleted, "a deletion"); got != job || len(kept(h, job)) > 0 {
-		t.Fatalf("job %s is deleted, not %s", got, job)
-	}
+	coordinatortest.Await(t, "the deletion of the job", func() bool { return len(kept(h, job)) == 0 })
 	sweep(h) // its data go right after it
 	if err := upload(); err != nil {
 		t.Errorf("what fits is refused: %v", err)
@@ -282,10 +278,10 @@ func TestRetentionAndNewJobs(t *testing.T) {
 	data := h.Points(4)
 	now.advance(2 * day)
 	var id string
-	r := h.Coordinator.NewRetention()
+	d := h.Coordinator.Retention()
 	// after the survey, before the deletion
-	r.Datasets = sweptLate{r.Datasets, func() { id = h.Create(coordinatortest.Spec(data)) }}
-	if err := r.Sweep(t.Context()); err != nil {
+	d.Datasets = sweptLate{d.Datasets, func() { id = h.Create(coordinatortest.Spec(data)) }}
+	if err := records.NewSweeper(d).Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantKept(h, []string{data}, data)
@@ -302,7 +298,7 @@ func TestAQuotaAloneSparesWhatIsInUse(t *testing.T) {
 	if _, err := h.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: used}); err != nil {
 		t.Fatal(err)
 	}
-	r := h.Coordinator.NewRetention()
+	r := records.NewSweeper(h.Coordinator.Retention())
 	if err := r.Sweep(t.Context()); err != nil { // counts the blobs
 		t.Fatal(err)
 	}

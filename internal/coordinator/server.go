@@ -12,9 +12,6 @@ import (
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/health"
-	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -31,9 +28,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// newServer returns the gRPC server with all services, and its health service, which reports NOT_SERVING until the
-// coordinator leads.
-func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
+// newServer returns a gRPC server for a port, without services.
+func (c *Coordinator) newServer(port *httpapi.Port) *grpc.Server {
 	handler := recovery.WithRecoveryHandlerContext(c.panicked)
 	// Later options override those of the fleet: clients may send larger messages than workers.
 	options := []grpc.ServerOption{
@@ -43,35 +39,25 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 		grpc.ChainStreamInterceptor(c.cfg.Observe.Stream, c.gate.HoldStream, c.leaderOnlyStream, c.gate.AuditStream,
 			c.streamErrors, recovery.StreamServerInterceptor(handler), c.gate.TimeReaders),
 	}
-	server := grpc.NewServer(slices.Concat(
-		fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.gate.ServerOptions(c.port.Credentials()), options)...)
-	c.registerServices(server)
-	c.fleet.Register(server)
-
-	healthServer := health.NewServer()
-	for name := range server.GetServiceInfo() { // until it leads
-		healthServer.SetServingStatus(name, healthv1.HealthCheckResponse_NOT_SERVING)
-	}
-	healthServer.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
-	healthv1.RegisterHealthServer(server, healthServer)
-	reflection.Register(server)
-	return server, healthServer
+	return grpc.NewServer(slices.Concat(
+		fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.gate.ServerOptions(port.Credentials()), options)...)
 }
 
 // registerServices registers the services of cleave.v1.
-func (c *Coordinator) registerServices(server *grpc.Server) {
+func (c *Coordinator) registerServices(a *calls) {
+	s, r := c.storage, c.runs
 	receiver := api.Receiver{
-		Room: c.room, Uploads: c.uploads, MaxBytes: c.cfg.MaxDatasetBytes, Logger: c.log, Now: c.cfg.Now,
+		Room: a.room, Uploads: a.uploads, MaxBytes: c.cfg.MaxDatasetBytes, Logger: c.log, Now: c.cfg.Now,
 	}
-	cleavev1.RegisterDatasetServiceServer(server, &api.Datasets{Receiver: receiver, Datasets: c.datasets})
-	cleavev1.RegisterTableServiceServer(server, &api.Tables{
-		Receiver: receiver, Tables: c.tables, Importer: c.importer, Downloads: c.downloads,
+	cleavev1.RegisterDatasetServiceServer(a.server, &api.Datasets{Receiver: receiver, Datasets: s.datasets})
+	cleavev1.RegisterTableServiceServer(a.server, &api.Tables{
+		Receiver: receiver, Tables: s.tables, Importer: a.importer, Downloads: a.downloads,
 	})
-	cleavev1.RegisterJobServiceServer(server, c.jobService)
-	cleavev1.RegisterClusterServiceServer(server, &api.Cluster{
-		Fleet: c.fleet, Jobs: c.jobs, Gate: c.gate, Sweeper: c.retention, Limits: c.cfg.limitsProto(),
+	cleavev1.RegisterJobServiceServer(a.server, a.jobs)
+	cleavev1.RegisterClusterServiceServer(a.server, &api.Cluster{
+		Fleet: r.fleet, Jobs: r.jobs, Gate: c.gate, Sweeper: r.retention, Limits: c.cfg.limitsProto(),
 		Backups: api.Backups{
-			Context: c.runCtx, Writer: c.writer, Blobs: c.blobs, Hold: &c.hold, DeletePostponed: c.deletePostponed,
+			Context: c.runCtx, Writer: s.writer, Blobs: s.blobs, Hold: s.hold, DeletePostponed: c.deletePostponed,
 			HasRoom: c.cfg.hasTemporaryRoom, Version: c.cfg.Version, Logger: c.log, Now: c.cfg.Now,
 		},
 	})
@@ -149,7 +135,7 @@ func (c *Coordinator) panicked(ctx context.Context, p any) error {
 // AwaitWorkers blocks until at least count workers are ready. Programs that start workers together with the
 // coordinator call it so that the first job is placed on all of them.
 func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
-	return c.fleet.AwaitWorkers(ctx, func(workers []fleet.WorkerInfo) bool {
+	return c.runs.fleet.AwaitWorkers(ctx, func(workers []fleet.WorkerInfo) bool {
 		return fleet.CountIn(workers, fleet.WorkerReady) >= count
 	})
 }
@@ -161,18 +147,18 @@ func (c *Coordinator) ShareDataset(ctx context.Context, name string, data datase
 	if c.cfg.Store != storeMemory {
 		return "", errors.New("coordinator: a data set in memory cannot be shared with a durable store")
 	}
-	if id, err = c.datasets.ID(data); err != nil {
+	if id, err = c.storage.datasets.ID(data); err != nil {
 		return "", err
 	}
-	if existing, err := c.datasets.Touch(ctx, id); existing != nil || err != nil {
+	if existing, err := c.storage.datasets.Touch(ctx, id); existing != nil || err != nil {
 		return id, err
 	}
-	return id, c.datasets.Share(id, name, data, timestamppb.New(c.cfg.Now()))
+	return id, c.storage.datasets.Share(id, name, data, timestamppb.New(c.cfg.Now()))
 }
 
 // SharedDataset returns the data set in the memory of this process that has this id, or nil if there is none.
 func (c *Coordinator) SharedDataset(id string) dataset.Dataset {
-	return c.datasets.InMemory(id)
+	return c.storage.datasets.InMemory(id)
 }
 
 // Ready returns nil if the coordinator leads, serves, and its store answers, and otherwise an error that says why
@@ -186,7 +172,7 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 	case !c.leads():
 		return errors.New("standby")
 	}
-	if _, err := c.state.Get(ctx, records.CreatedKey); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.storage.state.Get(ctx, records.CreatedKey); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("cannot read the state store: %w", err)
 	}
 	return nil
@@ -195,10 +181,10 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 // Gauges returns the current values of the gauges.
 func (c *Coordinator) Gauges() observe.Gauges {
 	s := observe.Gauges{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.cfg.UploadBytes}
-	s.JobsRunning, s.JobsQueued, _ = c.jobs.Count("")
+	s.JobsRunning, s.JobsQueued, _ = c.runs.jobs.Count("")
 	s.MemoryReservedBytes = c.memory.jobs.Held()
 	s.UploadReservedBytes = c.memory.uploads.Held()
-	workers := c.fleet.Workers()
+	workers := c.runs.fleet.Workers()
 	s.Ready = fleet.CountIn(workers, fleet.WorkerReady)
 	s.Silent = fleet.CountIn(workers, fleet.WorkerSilent)
 	s.Draining = fleet.CountIn(workers, fleet.WorkerDraining)

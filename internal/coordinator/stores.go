@@ -12,66 +12,9 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
 )
-
-// Stores are already open stores, such as simulated ones. The coordinator closes them.
-type Stores struct {
-	State store.State
-	Blobs store.Blobs
-}
-
-// openStores opens the state and the blobs, unless the configuration provides them.
-func (c *Coordinator) openStores(ctx context.Context) (err error) {
-	if c.state == nil {
-		if c.state, err = store.Open(ctx, c.cfg.Store, c.cfg.DataDir, c.sharing(), c.log.Named("store")); err != nil {
-			return err
-		}
-	}
-	if c.blobs == nil {
-		if c.blobs, err = store.OpenBlobs(ctx, c.cfg.Blobs); err != nil {
-			return err
-		}
-		if c.cfg.Blobs != blobsInMemory { // memory cannot hang
-			c.blobs = store.WithStallTimeout(c.blobs, c.cfg.BlobsStall, c.log)
-		}
-	}
-	return nil
-}
-
-// closeStores closes the stores that are open.
-func (c *Coordinator) closeStores() error {
-	var errs []error
-	if c.blobs != nil {
-		errs = append(errs, c.blobs.Close())
-	}
-	if c.state != nil {
-		errs = append(errs, c.state.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// sharing returns how to open a state store that may be shared.
-func (c *Coordinator) sharing() store.Sharing {
-	dial, security := c.cfg.Security.Store, c.cfg.Security
-	if dial == (credentials.Dial{}) {
-		dial.Insecure = security.Serve.Insecure
-	}
-	return store.Sharing{Lease: c.cfg.Election.Lease, Dial: dial, Unchecked: c.cfg.Election.again}
-}
-
-// stateFailure returns why the state store failed on its own, or nil if it did not.
-func (c *Coordinator) stateFailure(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	_, err := c.state.Get(ctx, records.CreatedKey)
-	if store.OutcomeOf(err) == store.Failed {
-		return err
-	}
-	return nil // also if it cannot be reached, since another coordinator may lead then
-}
 
 // checkStores rejects a state of another layout, blobs of another cluster, and an empty state store combined with
 // blobs that already exist. The state that describes those blobs is missing, and a coordinator that started empty
@@ -83,7 +26,7 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 		}
 		return nil
 	}
-	entries, err := c.state.List(ctx, "", "", 1)
+	entries, err := c.storage.state.List(ctx, "", "", 1)
 	if err != nil {
 		return err
 	}
@@ -92,7 +35,7 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 			return err
 		}
 		created := store.Entry{Key: records.CreatedKey, Value: []byte(records.Layout)}
-		if err := c.writer.Commit(store.Txn{Put: []store.Entry{created}}); err != nil {
+		if err := c.storage.writer.Commit(store.Txn{Put: []store.Entry{created}}); err != nil {
 			return err
 		}
 		return c.claim().Make(ctx)
@@ -123,7 +66,7 @@ func (c *Coordinator) refuseLeftovers(ctx context.Context) error {
 		return c.claim().Refuse(ctx)
 	}
 	owner := ""
-	if o, err := records.ReadOwner(ctx, c.blobs); err == nil {
+	if o, err := records.ReadOwner(ctx, c.storage.blobs); err == nil {
 		owner = fmt.Sprintf(" of the cluster %s", o)
 	}
 	return fault.New(fault.DataLoss, "STATE_MISSING",
@@ -135,7 +78,7 @@ func (c *Coordinator) refuseLeftovers(ctx context.Context) error {
 
 // listBlobs returns the names of all blobs but that of their owner.
 func (c *Coordinator) listBlobs(ctx context.Context) ([]string, error) {
-	blobs, err := c.blobs.List(ctx, "")
+	blobs, err := c.storage.blobs.List(ctx, "")
 	return slices.DeleteFunc(blobs, func(name string) bool { return name == records.IdentityBlob }), err
 }
 
@@ -148,7 +91,7 @@ const (
 
 // claim returns the claim of this cluster on its blob store.
 func (c *Coordinator) claim() records.ClusterClaim {
-	claim := records.ClusterClaim{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Where: c.cfg.Blobs,
+	claim := records.ClusterClaim{State: c.storage.state, Blobs: c.storage.blobs, Commit: c.storage.writer.Commit, Where: c.cfg.Blobs,
 		Host: c.advertised(), Now: c.cfg.Now(), Settle: claimSettle}
 	if c.cfg.Stores.Blobs != nil || c.cfg.Blobs == blobsInMemory ||
 		c.cfg.Store == storeEmbedded && c.cfg.Blobs == defaultBlobs(c.cfg.DataDir) {
@@ -194,13 +137,13 @@ func (c *Coordinator) claimSoon(ctx context.Context) error {
 // fail, and new blobs would go to the wrong place. An unavailable blob store is not an error here; other code waits
 // for it.
 func (c *Coordinator) checkBlobs(ctx context.Context) error {
-	newest, err := c.state.List(ctx, records.JobPrefix, "", 1)
+	newest, err := c.storage.state.List(ctx, records.JobPrefix, "", 1)
 	if err != nil || len(newest) == 0 {
 		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if _, err := c.blobs.Size(asking, records.SpecBlob(records.JobOfKey(newest[0].Key))); !errors.Is(err,
+	if _, err := c.storage.blobs.Size(asking, records.SpecBlob(records.JobOfKey(newest[0].Key))); !errors.Is(err,
 		store.ErrNotFound) {
 		return nil
 	}
@@ -212,23 +155,20 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 			"Restore it from a backup, or start with another state store", c.cfg.Blobs)
 }
 
-// smallerCaches is by how much the caches of tables and of rows are smaller than that of data sets.
-const smallerCaches = 4
-
 // restore restores the configured backup, if there is one, and refuses stores with a part of one.
 func (c *Coordinator) restore(ctx context.Context) error {
-	if c.cfg.Restore == "" {
+	if c.cfg.Restore == "" || c.past.restored {
 		return c.retry(ctx, "the state cannot be read now, trying again", func() error {
-			return backup.Unfinished(ctx, c.state)
+			return backup.Unfinished(ctx, c.storage.state)
 		})
 	}
 	c.log.Info("restoring a backup", "file", c.cfg.Restore)
-	head, err := backup.Restore(ctx, c.cfg.Restore, backup.Target{State: c.state, Blobs: c.blobs,
-		Commit: c.writer.Commit, Claim: c.claim().Make})
+	head, err := backup.Restore(ctx, c.cfg.Restore, backup.Target{State: c.storage.state, Blobs: c.storage.blobs,
+		Commit: c.storage.writer.Commit, Claim: c.claim().Make})
 	if err != nil {
 		return err
 	}
-	c.restored = true
+	c.past.restored = true
 	c.log.Info("restored a backup", "created", head.Created, "version", head.Version, "revision", head.Revision,
 		"blobs", head.Blobs, "bytes", head.Bytes)
 	return nil

@@ -62,7 +62,7 @@ func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, s := range vectorSpecs(d.GetDatasetId()) {
-		want := local(t, points, s)
+		want := coordinatortest.Local(t, points, s)
 		id := h.Create(s)
 		job := h.End(id)
 		if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||

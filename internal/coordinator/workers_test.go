@@ -8,11 +8,8 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
-	solver "github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/coordinator/api"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -40,20 +37,6 @@ func TestWorkersListJobs(t *testing.T) {
 	h.End(id)
 }
 
-// local runs a job in this process, without a coordinator.
-func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.Result {
-	t.Helper()
-	s, err := wire.Spec(p, &recipe.Rows{Count: data.Rows()}, wire.NoTables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := solver.Solve(t.Context(), data, s, 1, clustering.NopObserver{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 	h := coordinatortest.Start(t, coordinatortest.Config())
 	points := coordinatortest.Noise(t, 300, 3)
@@ -66,7 +49,7 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 	s.Restarts = 2
 	s.Supervision = &cleavev1.Supervision{Constraints: coordinatortest.Constraints("must 0 7", "must 3 9")}
 	s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
-	want := local(t, points, s)
+	want := coordinatortest.Local(t, points, s)
 
 	// Without workers the job waits. GetJob and WatchJob say so.
 	id := h.Create(s)
@@ -193,7 +176,7 @@ func TestShutdownDuringARun(t *testing.T) {
 	}
 	s := coordinatortest.Spec(d.GetDatasetId())
 	s.Clusters = &cleavev1.JobSpec_K{K: 10}
-	want := local(t, points, s)
+	want := coordinatortest.Local(t, points, s)
 	stopWorker := first.StartWorker("ann")
 	id := first.Create(s)
 	first.FirstEvents(id, 2)

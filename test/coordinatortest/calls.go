@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -183,6 +184,15 @@ func (c *Clients) Labels(id string) []uint32 {
 		}
 		labels = append(labels, part.GetLabels()...)
 	}
+}
+
+// Embedding returns the coordinates of the rows of a job.
+func (c *Clients) Embedding(id string) (*clustering.Embedding, error) {
+	stream, err := c.Jobs.GetEmbedding(c.T.Context(), &cleavev1.GetEmbeddingRequest{JobId: id})
+	if err != nil {
+		return nil, err
+	}
+	return wire.ReceiveEmbedding(stream.Recv)
 }
 
 // FirstLabels returns the first message with labels of a job.

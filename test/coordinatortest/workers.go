@@ -8,7 +8,12 @@ import (
 
 	"google.golang.org/grpc"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/recipe"
+	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -34,6 +39,20 @@ func (h *Harness) StartWorkerWith(name string, memory uint64) (stop func()) {
 	}
 }
 
+// Local runs a job in this process, without a coordinator.
+func Local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.Result {
+	t.Helper()
+	s, err := wire.Spec(p, &recipe.Rows{Count: data.Rows()}, wire.NoTables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := local.Solve(t.Context(), data, s, 1, clustering.NopObserver{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // Noise are n points in d dimensions without structure.
 func Noise(t *testing.T, n, d int) *dataset.Points {
 	t.Helper()
@@ -45,6 +64,17 @@ func Noise(t *testing.T, n, d int) *dataset.Points {
 	points, err := dataset.NewPoints(n, d, values)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return points
+}
+
+// Groups are points in three groups, row i in group i mod 3.
+func Groups(t *testing.T, n int) *dataset.Points {
+	t.Helper()
+	points := Noise(t, n, 3)
+	for i := range n {
+		points.Row(i)[0] += 12 * float64(i%3)
+		points.Row(i)[1] += 9 * float64(i%3/2)
 	}
 	return points
 }

@@ -273,7 +273,7 @@ func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }]
 		return into.Add(part)
 	})
 	if err != nil && !refused && header != none {
-		held.Keep(header.GetUploadId(), datasets.KeptUpload{Header: header, Value: into, Parts: parts})
+		held.Keep(header.GetUploadId(), &datasets.KeptUpload{Header: header, Value: into, Parts: parts})
 	}
 	return into, err
 }

@@ -99,7 +99,7 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 	}
 	if claimOf(existing, mine.GetOwner()) != nil { // added by a concurrent upload
 		if len(puts) > 0 {
-			err = s.Writer.Commit(store.Txn{Put: puts})
+			err = s.cfg.Writer.Commit(store.Txn{Put: puts})
 		}
 		return existing, err
 	}
@@ -134,7 +134,7 @@ func (s *Store[V]) setSources(change records.Change, id, owner string, sources [
 	if err != nil {
 		return err
 	}
-	return s.Writer.Commit(store.Txn{Put: puts})
+	return s.cfg.Writer.Commit(store.Txn{Put: puts})
 }
 
 // put stores a record as part of a transaction.
@@ -144,7 +144,7 @@ func (s *Store[V]) put(id string, record *statev1.ContentRecord, txn store.Txn) 
 		return err
 	}
 	txn.Put = append(txn.Put, store.Entry{Key: s.key(id), Value: encoded})
-	return s.Writer.Commit(txn)
+	return s.cfg.Writer.Commit(txn)
 }
 
 // Delete removes the caller's claim on a value, and the value if nobody else has a claim. An admin without a claim
@@ -154,11 +154,11 @@ func (s *Store[V]) Delete(ctx context.Context, id string) error {
 	if err := fault.Required(s.word+"_id", id); err != nil {
 		return err
 	}
-	return s.Writer.Finish(ctx, func(change records.Change) error { return s.deleteClaim(change, id) })
+	return s.cfg.Writer.Finish(ctx, func(change records.Change) error { return s.deleteClaim(change, id) })
 }
 
 func (s *Store[V]) deleteClaim(change records.Change, id string) error {
-	release, err := s.Users.StopAdmission(change.Caller())
+	release, err := s.cfg.Users.StopAdmission(change.Caller())
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (s *Store[V]) deleteClaim(change records.Change, id string) error {
 	if len(left) > 0 {
 		owner = &caller.Name
 	}
-	if user := s.Users.JobUsing(id, owner); user != "" {
+	if user := s.cfg.Users.JobUsing(id, owner); user != "" {
 		return fault.New(fault.FailedPrecondition, s.reason("_IN_USE"),
 			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.noun).With("job_id", user)
 	}
@@ -203,7 +203,7 @@ func (s *Store[V]) deleteClaim(change records.Change, id string) error {
 // DeleteUnused deletes a value with all claims on it, and logs why. It spares a value that was used within an age, or
 // that an unfinished job uses: that may have changed since the caller looked.
 func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, age time.Duration, why string) error {
-	release, err := s.Users.StopAdmission(ctx)
+	release, err := s.cfg.Users.StopAdmission(ctx)
 	if err != nil {
 		return err
 	}
@@ -214,13 +214,13 @@ func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, a
 	}
 	defer unlock()
 	record, _, err := s.lookup(ctx, id)
-	if record == nil || err != nil || lastUse(record).After(s.due(now, age)) || s.Users.JobUsing(id, nil) != "" {
+	if record == nil || err != nil || lastUse(record).After(s.due(now, age)) || s.cfg.Users.JobUsing(id, nil) != "" {
 		return err
 	}
 	if err := s.remove(id, record); err != nil {
 		return err
 	}
-	s.Logger.Info("deleted an unused "+s.noun, s.word, id, "used", lastUse(record), "because", why)
+	s.cfg.Logger.Info("deleted an unused "+s.noun, s.word, id, "used", lastUse(record), "because", why)
 	return nil
 }
 
@@ -235,7 +235,7 @@ func (s *Store[V]) remove(id string, record *statev1.ContentRecord) error {
 		}
 	}
 	if most := records.MaxTxnChanges; len(txn.Delete) > most {
-		if err := s.Writer.DeleteKeys(txn.Delete[most:]); err != nil {
+		if err := s.cfg.Writer.DeleteKeys(txn.Delete[most:]); err != nil {
 			return err
 		}
 		txn.Delete = txn.Delete[:most]
@@ -243,7 +243,7 @@ func (s *Store[V]) remove(id string, record *statev1.ContentRecord) error {
 	if blob != "" {
 		txn.Put = []store.Entry{{Key: records.GarbageKey(blob)}}
 	}
-	if err := s.Writer.Commit(txn); err != nil {
+	if err := s.cfg.Writer.Commit(txn); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -253,8 +253,8 @@ func (s *Store[V]) remove(id string, record *statev1.ContentRecord) error {
 	if blob == "" {
 		return nil
 	}
-	if err := s.DeleteBlob(blob); err != nil {
-		s.Logger.Warn("the blob of a deleted "+s.noun+" is left until the next start", s.word, id, "error", err)
+	if err := s.cfg.DeleteBlob(blob); err != nil {
+		s.cfg.Logger.Warn("the blob of a deleted "+s.noun+" is left until the next start", s.word, id, "error", err)
 		return fmt.Errorf("%w: %w", errBlobLeft, err)
 	}
 	return nil

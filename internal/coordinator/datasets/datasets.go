@@ -92,7 +92,7 @@ func (d *Datasets) LocateDataset(ctx context.Context, id string) (url, sealedNam
 	if record == nil || err != nil {
 		return "", "", err
 	}
-	url, err = d.Blobs.SignedURL(ctx, record.GetBlob(), urlTime)
+	url, err = d.cfg.Blobs.SignedURL(ctx, record.GetBlob(), urlTime)
 	return url, record.GetBlob(), err
 }
 

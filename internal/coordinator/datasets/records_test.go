@@ -79,11 +79,11 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 		"Delete":       func() error { return s.Delete(ctx, id) },
 		"DeleteUnused": func() error { return s.DeleteUnused(ctx, id, time.Now(), 0, "the test says so") },
 		"setSources": func() (err error) {
-			_ = s.Writer.Finish(ctx, func(change records.Change) error {
+			_ = s.cfg.Writer.Finish(ctx, func(change records.Change) error {
 				err = s.setSources(change, id, "", nil)
 				return nil
 			})
-			s.Writer.Wait()
+			s.cfg.Writer.Wait()
 			return err
 		},
 	} {
@@ -93,12 +93,12 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 	}
 	// The context of an upload ends when its blob is stored.
 	adding, stop := context.WithCancel(t.Context())
-	s.Blobs = cancelingBlobs{s.Blobs, stop}
+	s.cfg.Blobs = cancelingBlobs{s.cfg.Blobs, stop}
 	if _, err := s.Add(adding, "", onePoint(t, 2), timestamppb.Now()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Add: %v", err)
 	}
-	s.Writer.Wait()
-	if names, err := s.Blobs.List(t.Context(), ""); err != nil || len(names) != 1 {
+	s.cfg.Writer.Wait()
+	if names, err := s.cfg.Blobs.List(t.Context(), ""); err != nil || len(names) != 1 {
 		t.Errorf("the blobs are %v, %v", names, err)
 	}
 	<-s.recordLock
@@ -169,7 +169,7 @@ func TestADamagedRecord(t *testing.T) {
 	s := NewDatasets(memoryConfig(t))
 	damaged := s.addPoint(t, 1)
 	sound := s.addPoint(t, 2)
-	if err := s.Writer.Commit(store.Txn{Put: []store.Entry{{Key: s.key(damaged), Value: []byte("x")}}}); err != nil {
+	if err := s.cfg.Writer.Commit(store.Txn{Put: []store.Entry{{Key: s.key(damaged), Value: []byte("x")}}}); err != nil {
 		t.Fatal(err)
 	}
 	all, _, err := List(t.Context(), s.Store, &cleavev1.ListDatasetsRequest{}, (*statev1.ContentRecord).GetDataset)
@@ -214,7 +214,7 @@ func TestSourcesOfSeveralOwners(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if left, err := tables.Writer.State.List(t.Context(), "sources/", "", 0); err != nil || len(left) != 0 {
+	if left, err := tables.cfg.Writer.State.List(t.Context(), "sources/", "", 0); err != nil || len(left) != 0 {
 		t.Errorf("%d lists of sources are left, %v", len(left), err)
 	}
 }

@@ -29,7 +29,7 @@ import (
 // recently used values in memory, so that an upload followed by jobs is decoded at most once.
 type Store[V any] struct {
 	kind[V]
-	Config
+	cfg Config
 
 	// decodeLock is a semaphore. One value is decoded at a time, so that calls and jobs on the same data share it, and
 	// memory for decoding is needed once.
@@ -88,7 +88,7 @@ type Config struct {
 
 func newStore[V any](cfg Config, k kind[V]) *Store[V] {
 	return &Store[V]{
-		kind: k, Config: cfg, writing: map[string]bool{},
+		kind: k, cfg: cfg, writing: map[string]bool{},
 		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1),
 		cache: NewCache(cfg.CacheBytes, k.weaken), shared: map[string]V{},
 	}
@@ -121,7 +121,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V,
 	if claimOf(existing, caller.Name) != nil {
 		s.cache.Put(id, value, s.Size(value))
 		if len(sources) > 0 {
-			err = s.Writer.Finish(ctx, func(change records.Change) error {
+			err = s.cfg.Writer.Finish(ctx, func(change records.Change) error {
 				return s.setSources(change, id, caller.Name, sources)
 			})
 		}
@@ -134,7 +134,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V,
 	if err := s.writeBlob(ctx, record.GetBlob(), value); err != nil {
 		return nil, err
 	}
-	stored, err := records.FinishWith(ctx, s.Writer, func(change records.Change) (*statev1.ContentRecord, error) {
+	stored, err := records.FinishWith(ctx, s.cfg.Writer, func(change records.Change) (*statev1.ContentRecord, error) {
 		return s.claimBlob(change, id, record, sources)
 	})
 	s.unlessBegun(err, record.GetBlob())
@@ -171,13 +171,13 @@ func (s *Store[V]) writeBlob(ctx context.Context, blob string, value V) error {
 	s.mu.Lock()
 	s.writing[blob] = true
 	s.mu.Unlock()
-	if err := s.Writer.CommitFor(ctx, store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
+	if err := s.cfg.Writer.CommitFor(ctx, store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
 		s.settle(blob)
 		return err
 	}
-	err := s.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) })
+	err := s.cfg.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) })
 	if err != nil {
-		s.unlessBegun(s.Writer.Finish(ctx, func(records.Change) error { s.discard(blob); return nil }), blob)
+		s.unlessBegun(s.cfg.Writer.Finish(ctx, func(records.Change) error { s.discard(blob); return nil }), blob)
 	}
 	return err
 }
@@ -186,7 +186,7 @@ func (s *Store[V]) writeBlob(ctx context.Context, blob string, value V) error {
 // store does not answer then, so the key that marks the blob as garbage is left until the next start.
 func (s *Store[V]) unlessBegun(err error, blob string) {
 	if fault.Is(err, records.StoreBusy) {
-		_ = s.Blobs.Delete(s.Writer.Context, blob)
+		_ = s.cfg.Blobs.Delete(s.cfg.Writer.Context, blob)
 		s.settle(blob)
 	}
 }
@@ -201,8 +201,8 @@ func (s *Store[V]) settle(blob string) {
 // discard deletes a blob that no record refers to.
 func (s *Store[V]) discard(blob string) {
 	defer s.settle(blob)
-	if err := s.DeleteBlob(blob); err != nil {
-		s.Logger.Warn("the blob of a "+s.noun+" that was not stored is left until the next start", "blob",
+	if err := s.cfg.DeleteBlob(blob); err != nil {
+		s.cfg.Logger.Warn("the blob of a "+s.noun+" that was not stored is left until the next start", "blob",
 			blob, "error", err)
 	}
 }
@@ -236,19 +236,19 @@ func (s *Store[V]) Record(ctx context.Context, id string) (*statev1.ContentRecor
 
 // Touch marks a value as used and returns its record regardless of its owner, or nil if there is no such value.
 func (s *Store[V]) Touch(ctx context.Context, id string) (*statev1.ContentRecord, error) {
-	return s.TouchAt(ctx, id, s.Now())
+	return s.TouchAt(ctx, id, s.cfg.Now())
 }
 
 // TouchAt is like Touch, for a use at the given time.
 func (s *Store[V]) TouchAt(ctx context.Context, id string, at time.Time) (*statev1.ContentRecord, error) {
 	record, revision, err := s.lookup(ctx, id)
-	if record == nil || err != nil || at.Sub(lastUse(record)) < s.UseGrain {
+	if record == nil || err != nil || at.Sub(lastUse(record)) < s.cfg.UseGrain {
 		return record, err
 	}
 	record.LastUse = timestamppb.New(at) // also for callers, who may store a change of the record
 	if encoded, err := proto.Marshal(record); err == nil {
 		// A failure is ignored: the next use is stored instead.
-		_ = s.Writer.CommitFor(ctx, store.Txn{
+		_ = s.cfg.Writer.CommitFor(ctx, store.Txn{
 			If:  []store.Condition{{Key: s.key(id), Revision: revision}},
 			Put: []store.Entry{{Key: s.key(id), Value: encoded}},
 		})
@@ -269,7 +269,7 @@ func lastUse(record *statev1.ContentRecord) (last time.Time) {
 
 // lookup returns the record of a value and its revision, or nil if there is none.
 func (s *Store[V]) lookup(ctx context.Context, id string) (*statev1.ContentRecord, int64, error) {
-	entry, err := s.Writer.State.Get(ctx, s.key(id))
+	entry, err := s.cfg.Writer.State.Get(ctx, s.key(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, 0, nil
 	}
@@ -285,11 +285,11 @@ func (s *Store[V]) lookup(ctx context.Context, id string) (*statev1.ContentRecor
 func List[V, P any](ctx context.Context, s *Store[V], request records.PageRequest,
 	of func(*statev1.ContentRecord) P) ([]P, string, error) {
 	caller := identity.FromContext(ctx)
-	return records.PageOf(ctx, s.Writer.State, s.prefix(), records.Ascending, request,
+	return records.PageOf(ctx, s.cfg.Writer.State, s.prefix(), records.Ascending, request,
 		func(entry store.Entry) (item P, wanted bool, err error) {
 			record, err := records.Decode[statev1.ContentRecord](entry)
 			if err != nil {
-				s.Logger.Error("the record of a "+s.noun+" is damaged; it is not listed", s.word, s.idOf(entry),
+				s.cfg.Logger.Error("the record of a "+s.noun+" is damaged; it is not listed", s.word, s.idOf(entry),
 					"error", err)
 				return item, false, nil
 			}
@@ -347,7 +347,7 @@ func (s *Store[V]) Keeps(id string) bool {
 func (s *Store[V]) open(ctx context.Context, record *statev1.ContentRecord, id string,
 	offset, length int64) (io.ReadCloser, error) {
 	object := s.object(id)
-	r, err := s.Blobs.Open(ctx, record.GetBlob(), offset, length)
+	r, err := s.cfg.Blobs.Open(ctx, record.GetBlob(), offset, length)
 	if errors.Is(err, store.ErrNotFound) {
 		if found, err := s.Touch(ctx, id); found == nil && err == nil {
 			return nil, s.notFound(id)
@@ -382,11 +382,11 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]int, now time.Tim
 		last time.Time
 	}
 	var all []unused
-	err := records.Each(ctx, s.Writer.State, s.prefix(), func(entry store.Entry) error {
+	err := records.Each(ctx, s.cfg.Writer.State, s.prefix(), func(entry store.Entry) error {
 		id := s.idOf(entry)
 		record, err := records.Decode[statev1.ContentRecord](entry)
 		if err != nil {
-			s.Logger.Error("the record of a "+s.noun+" is damaged; it is kept", s.word, id, "error", err)
+			s.cfg.Logger.Error("the record of a "+s.noun+" is damaged; it is kept", s.word, id, "error", err)
 		} else if inUse[id] == 0 {
 			all = append(all, unused{id, lastUse(record)})
 		}
@@ -407,7 +407,9 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]int, now time.Tim
 }
 
 // due returns the last use of values that have been unused for an age. The stored use may be UseGrain too early.
-func (s *Store[V]) due(now time.Time, age time.Duration) time.Time { return now.Add(-age - s.UseGrain) }
+func (s *Store[V]) due(now time.Time, age time.Duration) time.Time {
+	return now.Add(-age - s.cfg.UseGrain)
+}
 
 // Share stores a record without a blob for a value that the owner without a name keeps in memory.
 func (s *Store[V]) Share(id, name string, value V, now *timestamppb.Timestamp) error {
@@ -420,7 +422,7 @@ func (s *Store[V]) Share(id, name string, value V, now *timestamppb.Timestamp) e
 	s.mu.Lock()
 	s.shared[id] = value
 	s.mu.Unlock()
-	return s.Writer.Commit(store.Txn{Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
+	return s.cfg.Writer.Commit(store.Txn{Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
 }
 
 // sharedValue returns a value that its owner keeps in memory.

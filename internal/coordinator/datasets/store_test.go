@@ -154,7 +154,7 @@ func TestTheOldestKeptUploadsGoFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one.Keep(fmt.Sprint(at), KeptUpload{})
+		one.Keep(fmt.Sprint(at), &KeptUpload{})
 		one.End()
 	}
 	large, err := u.Begin(t.Context())
@@ -193,7 +193,7 @@ func TestKeptUploads(t *testing.T) {
 			return one
 		}
 		broken := begin("ann", 60)
-		broken.Keep("x", KeptUpload{Parts: 3})
+		broken.Keep("x", &KeptUpload{Parts: 3})
 		broken.End()
 		if parts, found := u.Arrived(as("ann"), "x"); !found || parts != 3 || u.memory.Held()>>10 != 60 {
 			t.Errorf("%d parts, %v, %d bytes", parts, found, u.memory.Held()>>10)
@@ -209,19 +209,19 @@ func TestKeptUploads(t *testing.T) {
 		if kept := again.Resume("x", 2); kept == nil || kept.Parts != 3 || again.held.Bytes()>>10 != 70 {
 			t.Errorf("resumed %v with %d bytes", kept, again.held.Bytes()>>10)
 		}
-		again.Keep("x", KeptUpload{Parts: 4})
+		again.Keep("x", &KeptUpload{Parts: 4})
 		over := begin("ann", 20)
 		if kept := over.Resume("x", 0); kept != nil || over.held.Bytes()>>10 != 20 || u.memory.Held()>>10 != 20 {
 			t.Errorf("started over: resumed %v with %d bytes of %d", kept, over.held.Bytes()>>10, u.memory.Held()>>10)
 		}
-		over.Keep("x", KeptUpload{Parts: 1})
+		over.Keep("x", &KeptUpload{Parts: 1})
 		over.End()
 		again.End()
 		large := begin("bob", 90) // there is room for one of them
 		if _, found := u.Arrived(as("ann"), "x"); found || u.memory.Held()>>10 != 90 {
 			t.Errorf("an upload that broke off is kept beside one that needs its memory: %d bytes", u.memory.Held()>>10)
 		}
-		large.Keep("y", KeptUpload{})
+		large.Keep("y", &KeptUpload{})
 		large.End()
 		time.Sleep(keepUploads)
 		synctest.Wait()
@@ -241,7 +241,7 @@ func TestKeptUploadsAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		broken.Keep(fmt.Sprint(at), KeptUpload{})
+		broken.Keep(fmt.Sprint(at), &KeptUpload{})
 		broken.End()
 	}
 	if len(u.kept) != minUploads || u.memory.Held() != minUploads*minKept {
@@ -264,7 +264,7 @@ func TestAKeptUploadReturnsSharedMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		large.Keep("x", KeptUpload{Parts: 3})
+		large.Keep("x", &KeptUpload{Parts: 3})
 		large.End()
 		if _, found := u.Arrived(t.Context(), "x"); !found || u.memory.Held() != 15_000 {
 			t.Errorf("the upload is kept: %v, with %d bytes", found, u.memory.Held())

@@ -60,7 +60,7 @@ func (t Tables) Get(ctx context.Context, id string) (*statev1.ContentRecord, err
 	if err != nil {
 		return nil, err
 	}
-	entry, err := t.Writer.State.Get(ctx,
+	entry, err := t.cfg.Writer.State.Get(ctx,
 		records.SourcesKey(id, claimFor(record, identity.FromContext(ctx)).GetOwner()))
 	if errors.Is(err, store.ErrNotFound) {
 		return record, nil // it was uploaded

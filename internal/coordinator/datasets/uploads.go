@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -31,8 +30,9 @@ type Uploads struct {
 	maxPerOwner int
 
 	mu     sync.Mutex
-	owners map[string]*owner // without those that are idle
-	kept   []*KeptUpload     // uploads that broke off, the one first that broke off first
+	owners map[string]*owner       // without those that are idle
+	kept   map[keptKey]*KeptUpload // uploads that broke off
+	broke  uint64                  // how many uploads were kept so far
 }
 
 // owner has uploads in progress, or had some a short time ago.
@@ -55,9 +55,10 @@ type KeptUpload struct {
 	Value  any    // receives the parts
 	Parts  uint32 // parts that have arrived, not counting the header
 
-	key  keptKey
-	held *queue.Reservation
-	drop *time.Timer
+	key   keptKey
+	broke uint64 // orders kept uploads by when they broke off
+	held  *queue.Reservation
+	drop  *time.Timer
 }
 
 // keepUploads is how long an upload that broke off is kept, unless others need its memory.
@@ -100,6 +101,7 @@ func NewUploads(l UploadLimits) *Uploads {
 	return &Uploads{
 		memory: l.Memory, stall: l.Stall, rate: newRate(l.Rate), ratePerOwner: l.RatePerOwner,
 		maxPerOwner: max(minUploads, int(l.Memory.Own()/int64(l.MessageBytes))), owners: map[string]*owner{},
+		kept: map[keptKey]*KeptUpload{},
 	}
 }
 
@@ -147,14 +149,14 @@ func (u *Uploads) nothing() *queue.Reservation {
 func (u *Upload) Hold(bytes int64) error {
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	return u.hold(bytes)
+	return u.holdLocked(bytes)
 }
 
-// hold is Hold with the lock of all uploads held.
-func (u *Upload) hold(bytes int64) error {
+// holdLocked is Hold for callers that hold the lock of all uploads.
+func (u *Upload) holdLocked(bytes int64) error {
 	memory := u.all.memory
 	for memory.Held()+bytes > memory.Own() && len(u.all.kept) > 0 { // kept parts make room for uploads in progress
-		u.all.discard(u.all.kept[0])
+		u.all.discardLocked(u.all.oldestLocked())
 	}
 	switch held := memory.Held(); {
 	case held+bytes > memory.Own() && held > u.held.Bytes():
@@ -186,20 +188,21 @@ func (u *Upload) End() {
 // Keep keeps what has arrived of an upload that broke off, with its memory, so that another call can continue it. Of
 // several attempts at one upload, it keeps the one with the most parts: broken connections are noticed in any order. It
 // keeps nothing if as many uploads of the owner are kept as may be in progress.
-func (u *Upload) Keep(id string, kept KeptUpload) {
+func (u *Upload) Keep(id string, kept *KeptUpload) {
 	key := keptKey{u.owner, id}
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	if before := u.all.find(key); before != nil {
+	if before := u.all.kept[key]; before != nil {
 		if before.Parts > kept.Parts {
 			return
 		}
-		u.all.discard(before)
+		u.all.discardLocked(before)
 	}
-	if u.all.keptBy(u.owner) >= u.all.maxPerOwner || u.hold(max(0, minKept-u.held.Bytes())) != nil {
+	if u.all.keptByLocked(u.owner) >= u.all.maxPerOwner || u.holdLocked(max(0, minKept-u.held.Bytes())) != nil {
 		return
 	}
-	kept.key = key
+	u.all.broke++
+	kept.key, kept.broke = key, u.all.broke
 	kept.held = u.held
 	u.held = u.all.nothing()
 	keep := keepUploads
@@ -209,11 +212,11 @@ func (u *Upload) Keep(id string, kept KeptUpload) {
 	kept.drop = time.AfterFunc(keep, func() {
 		u.all.mu.Lock()
 		defer u.all.mu.Unlock()
-		if slices.Contains(u.all.kept, &kept) {
-			u.all.discard(&kept)
+		if u.all.kept[key] == kept {
+			u.all.discardLocked(kept)
 		}
 	})
-	u.all.kept = append(u.all.kept, &kept)
+	u.all.kept[key] = kept
 }
 
 // Resume takes over what was kept of an upload, if at least the given number of parts were. Otherwise it returns nil,
@@ -221,15 +224,15 @@ func (u *Upload) Keep(id string, kept KeptUpload) {
 func (u *Upload) Resume(id string, parts uint32) *KeptUpload {
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	kept := u.all.find(keptKey{u.owner, id})
+	kept := u.all.kept[keptKey{u.owner, id}]
 	switch {
 	case kept == nil || kept.Parts < parts:
 		return nil
 	case parts == 0:
-		u.all.discard(kept)
+		u.all.discardLocked(kept)
 		return nil
 	}
-	u.all.remove(kept)
+	u.all.removeLocked(kept)
 	u.held.Join(kept.held)
 	return kept
 }
@@ -238,22 +241,24 @@ func (u *Upload) Resume(id string, parts uint32) *KeptUpload {
 func (u *Uploads) Arrived(ctx context.Context, id string) (parts uint32, found bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if kept := u.find(keptKey{identity.FromContext(ctx).Name, id}); kept != nil {
+	if kept := u.kept[keptKey{identity.FromContext(ctx).Name, id}]; kept != nil {
 		return kept.Parts, true
 	}
 	return 0, false
 }
 
-// find returns a kept upload, or nil if there is none. The caller holds u.mu.
-func (u *Uploads) find(key keptKey) *KeptUpload {
-	if at := slices.IndexFunc(u.kept, func(k *KeptUpload) bool { return k.key == key }); at >= 0 {
-		return u.kept[at]
+// oldestLocked returns the kept upload that broke off first.
+func (u *Uploads) oldestLocked() (oldest *KeptUpload) {
+	for _, k := range u.kept {
+		if oldest == nil || k.broke < oldest.broke {
+			oldest = k
+		}
 	}
-	return nil
+	return oldest
 }
 
-// keptBy returns how many uploads of an owner are kept. The caller holds u.mu.
-func (u *Uploads) keptBy(owner string) (count int) {
+// keptByLocked returns how many uploads of an owner are kept.
+func (u *Uploads) keptByLocked(owner string) (count int) {
 	for _, k := range u.kept {
 		if k.key.owner == owner {
 			count++
@@ -262,15 +267,15 @@ func (u *Uploads) keptBy(owner string) (count int) {
 	return count
 }
 
-// remove removes a kept upload, which still holds its memory. The caller holds u.mu.
-func (u *Uploads) remove(kept *KeptUpload) {
+// removeLocked removes a kept upload, which still holds its memory.
+func (u *Uploads) removeLocked(kept *KeptUpload) {
 	kept.drop.Stop()
-	u.kept = slices.DeleteFunc(u.kept, func(k *KeptUpload) bool { return k == kept })
+	delete(u.kept, kept.key)
 }
 
-// discard frees a kept upload. The caller holds u.mu.
-func (u *Uploads) discard(kept *KeptUpload) {
-	u.remove(kept)
+// discardLocked frees a kept upload.
+func (u *Uploads) discardLocked(kept *KeptUpload) {
+	u.removeLocked(kept)
 	kept.held.Release()
 }
 
@@ -278,8 +283,8 @@ func (u *Uploads) discard(kept *KeptUpload) {
 func (u *Uploads) Close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for len(u.kept) > 0 {
-		u.discard(u.kept[0])
+	for _, kept := range u.kept {
+		u.discardLocked(kept)
 	}
 }
 

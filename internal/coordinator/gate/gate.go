@@ -141,7 +141,7 @@ func (g *Gate) HoldStream(server any, stream grpc.ServerStream, info *grpc.Strea
 
 func (g *Gate) addLimiters() {
 	l := g.cfg.Limits
-	g.turns = queue.NewQueue[chan struct{}](queue.Limits{Running: l.Calls})
+	g.turns = queue.NewQueue[chan struct{}](queue.Limits{Running: l.Calls}, nil)
 	g.limiters = map[slotKind]*limiter{
 		callSlot: newLimiter(l.Calls+max(l.Calls, minWaitingCalls), "TOO_MANY_CALLS",
 			"%d calls are running or waiting, the maximum for this client or for the coordinator; try again"),

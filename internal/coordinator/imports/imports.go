@@ -86,7 +86,7 @@ type Dependencies struct {
 
 // Importer imports tables. It is safe for concurrent use.
 type Importer struct {
-	Dependencies
+	d       Dependencies
 	rules   []objects.Rule
 	buckets *buckets.Set
 
@@ -97,7 +97,7 @@ type Importer struct {
 // New returns an importer. The configuration must have passed Check.
 func New(cfg Config, d Dependencies) *Importer {
 	rules, _ := cfg.rules()
-	return &Importer{Dependencies: d, rules: rules, buckets: buckets.NewSet()}
+	return &Importer{d: d, rules: rules, buckets: buckets.NewSet()}
 }
 
 // Close closes the connections to object stores.
@@ -123,7 +123,7 @@ func (i *Importer) read(ctx context.Context, request *cleavev1.ImportTableReques
 		err = wire.CheckName("display_name", request.GetDisplayName())
 	}
 	if err == nil {
-		err = i.CheckDisk(0)
+		err = i.d.CheckDisk(0)
 	}
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (i *Importer) read(ctx context.Context, request *cleavev1.ImportTableReques
 		return nil, err
 	}
 	if imported := record.GetImported(); imported != nil {
-		stored, err := i.Tables.Get(ctx, imported.GetTable().GetTableId())
+		stored, err := i.d.Tables.Get(ctx, imported.GetTable().GetTableId())
 		if err == nil {
 			imported.Table = stored.GetTable()
 			return imported, nil
@@ -180,15 +180,15 @@ func (i *Importer) read(ctx context.Context, request *cleavev1.ImportTableReques
 // store stores a table with the objects that it was made of.
 func (i *Importer) store(ctx context.Context, request *cleavev1.ImportTableRequest, t *table.Table,
 	sources []source) (*cleavev1.Table, error) {
-	if err := i.CheckDisk(i.Tables.Size(t)); err != nil {
+	if err := i.d.CheckDisk(i.d.Tables.Size(t)); err != nil {
 		return nil, err
 	}
-	added, err := i.Tables.AddFrom(ctx, request.GetDisplayName(), t, protosOf(sources), timestamppb.New(i.Now()))
+	added, err := i.d.Tables.AddFrom(ctx, request.GetDisplayName(), t, protosOf(sources), timestamppb.New(i.d.Now()))
 	if err != nil {
 		return nil, err
 	}
 	stored := added.GetTable()
-	i.Logger.Info("table is imported", "table", stored.GetTableId(), "objects", len(sources), "rows", stored.GetRows(),
+	i.d.Logger.Info("table is imported", "table", stored.GetTableId(), "objects", len(sources), "rows", stored.GetRows(),
 		"bytes", stored.GetBytes())
 	return stored, nil
 }
@@ -217,7 +217,7 @@ func (i *Importer) check(caller identity.Caller, uris []string) ([]allowedURI, e
 		}
 		rule, err := objects.Allow(i.rules, caller, u)
 		if err != nil {
-			i.Logger.Warn("refused to import", "caller", caller.Name, "uri", u)
+			i.d.Logger.Warn("refused to import", "caller", caller.Name, "uri", u)
 			return nil, err
 		}
 		all = append(all, allowedURI{u, rule})
@@ -270,11 +270,11 @@ func (i *Importer) find(ctx context.Context, allowed []allowedURI) ([]source, er
 			return nil, buckets.TooMany()
 		}
 	}
-	if most := maxTextRatio * i.MaxBytes; total > most {
+	if most := maxTextRatio * i.d.MaxBytes; total > most {
 		return nil,
 			fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE",
 				"the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total),
-				text.Bytes(i.MaxBytes)).OnField("uris")
+				text.Bytes(i.d.MaxBytes)).OnField("uris")
 	}
 	if size := proto.Size(&statev1.ImportRecord{Objects: protosOf(sources)}); size > maxRecord {
 		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS",
@@ -340,11 +340,11 @@ func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequ
 	if err != nil {
 		return stored{}, err
 	}
-	fresh := &statev1.ImportRecord{RequestSha256: hash, CreateTime: timestamppb.New(i.Now())}
+	fresh := &statev1.ImportRecord{RequestSha256: hash, CreateTime: timestamppb.New(i.d.Now())}
 	if request.GetRequestId() == "" {
 		return stored{fresh, 0}, nil
 	}
-	entry, err := i.Writer.State.Get(ctx, keyOf(ctx, request))
+	entry, err := i.d.Writer.State.Get(ctx, keyOf(ctx, request))
 	if errors.Is(err, store.ErrNotFound) {
 		return stored{fresh, 0}, nil
 	}
@@ -367,7 +367,7 @@ func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequ
 }
 
 func (i *Importer) expired(record *statev1.ImportRecord) bool {
-	return i.Now().Sub(record.GetCreateTime().AsTime()) > keepRecords
+	return i.d.Now().Sub(record.GetCreateTime().AsTime()) > keepRecords
 }
 
 // remember stores the record of a request, unless it was changed since it was read: then the error is
@@ -380,11 +380,11 @@ func (i *Importer) remember(ctx context.Context, request *cleavev1.ImportTableRe
 	key := keyOf(ctx, request)
 	txn := store.Txn{If: []store.Condition{{Key: key, Revision: record.revision}},
 		Put: []store.Entry{{Key: key, Value: encoded}}}
-	if err := i.Writer.CommitFor(ctx, txn); err != nil {
+	if err := i.d.Writer.CommitFor(ctx, txn); err != nil {
 		return err
 	}
 	if err := i.sweep(ctx); err != nil && !errors.Is(err, store.ErrConflict) {
-		i.Logger.Warn("expired records of imports are left until a later import", "error", err)
+		i.d.Logger.Warn("expired records of imports are left until a later import", "error", err)
 	}
 	return nil
 }
@@ -395,7 +395,7 @@ func (i *Importer) sweep(ctx context.Context) error {
 	i.mu.Lock()
 	after := i.swept
 	i.mu.Unlock()
-	entries, err := i.Writer.State.List(ctx, records.ImportPrefix, after, sweepPage)
+	entries, err := i.d.Writer.State.List(ctx, records.ImportPrefix, after, sweepPage)
 	if err != nil {
 		return err
 	}
@@ -417,5 +417,5 @@ func (i *Importer) sweep(ctx context.Context) error {
 	if len(txn.Delete) == 0 {
 		return nil
 	}
-	return i.Writer.CommitFor(ctx, txn)
+	return i.d.Writer.CommitFor(ctx, txn)
 }

@@ -197,7 +197,7 @@ func TestConcurrentImportsPinOnce(t *testing.T) {
 	i, pin := versioned(t, state)
 	for _, expires := range []bool{false, true} {
 		if expires {
-			i.Now = func() time.Time { return time.Now().Add(keepRecords + time.Hour) }
+			i.d.Now = func() time.Time { return time.Now().Add(keepRecords + time.Hour) }
 		}
 		first := ""
 		second := pin(fmt.Sprint("second", expires), func() { first = pin(fmt.Sprint("first", expires), func() {}) })
@@ -212,7 +212,7 @@ func TestARecordSweptWhileItsImportIsRepeated(t *testing.T) {
 	state, request := pinned(t, nil)
 	i, pin := versioned(t, state)
 	pin("old", func() {})
-	i.Now = func() time.Time { return time.Now().Add(keepRecords + time.Hour) }
+	i.d.Now = func() time.Time { return time.Now().Add(keepRecords + time.Hour) }
 	sweep := func() {
 		if err := i.sweep(t.Context()); err != nil {
 			t.Fatal(err)
@@ -250,7 +250,7 @@ func TestARepeatedRecordIsNotSwept(t *testing.T) {
 	state := &repeatedState{State: memory}
 	i, pin := versioned(t, state)
 	pin("old", func() {})
-	i.Now = func() time.Time { return time.Now().Add(keepRecords + time.Hour) }
+	i.d.Now = func() time.Time { return time.Now().Add(keepRecords + time.Hour) }
 	state.repeat = func() { pin("new", func() {}) }
 	record, err := i.record(t.Context(), request)
 	if err == nil {

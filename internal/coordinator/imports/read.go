@@ -63,7 +63,7 @@ func (r *reader) table(o format.TableOptions) (*table.Table, *cleavev1.ImportedT
 
 // collect joins the rows of all objects.
 func (r *reader) collect(from *format.TableReader) (*table.Table, error) {
-	u := wire.NewTableUpload(r.MaxBytes)
+	u := wire.NewTableUpload(r.d.MaxBytes)
 	header := &cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Header{Header: &cleavev1.TableHeader{}}}
 	if err := u.Add(header); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (r *reader) describe(o format.TableOptions) error {
 			},
 		})
 	}
-	return r.Fleet.ReadObjects(r.ctx, units, r.readBy)
+	return r.d.Fleet.ReadObjects(r.ctx, units, r.readBy)
 }
 
 // readBy records how many workers read.
@@ -222,12 +222,12 @@ type unit struct {
 
 // begin begins a pass. The memory of the rows is released by close.
 func (r *reader) begin(o format.TableOptions) error {
-	held, err := r.Uploads.Begin(r.ctx)
+	held, err := r.d.Uploads.Begin(r.ctx)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
-	p := &pass{held: held, cancel: cancel, ended: make(chan struct{}), limit: r.MaxBytes}
+	p := &pass{held: held, cancel: cancel, ended: make(chan struct{}), limit: r.d.MaxBytes}
 	r.done.change(func(now *cleavev1.ImportProgress) { now.ObjectsRead, now.Rows = 0, 0 })
 	var all []*fleet.ObjectUnit
 	for at := range r.sources {
@@ -269,7 +269,7 @@ func (r *reader) begin(o format.TableOptions) error {
 	r.pass = p
 	go func() {
 		defer close(p.ended)
-		p.fail(r.Fleet.ReadObjects(ctx, all, r.readBy))
+		p.fail(r.d.Fleet.ReadObjects(ctx, all, r.readBy))
 	}()
 	return nil
 }

@@ -129,11 +129,11 @@ func TestMisreadObjectsAreReadTwice(t *testing.T) {
 		}
 		uploads := datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewBudget(0).Share(1 << 20),
 			MessageBytes: 1 << 10})
-		r := &reader{Importer: &Importer{Dependencies: Dependencies{Uploads: uploads, MaxBytes: 1 << 20}},
+		r := &reader{Importer: &Importer{d: Dependencies{Uploads: uploads, MaxBytes: 1 << 20}},
 			ctx: t.Context(), sources: sources,
 			done: &progress{}}
 		workers := &lateTypes{reader: r}
-		r.Fleet = workers
+		r.d.Fleet = workers
 		got, _, err := r.table(format.TableOptions{})
 		r.close()
 		if err != nil || got.Rows() != count || got.Columns[0].Type != table.Number {

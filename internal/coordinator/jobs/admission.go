@@ -51,18 +51,18 @@ func (m *Manager) Create(ctx context.Context, s Submission) (*cleavev1.Job, erro
 	var kept atomic.Pointer[runner.Problem] // empty once the caller has left, so that only callers who wait keep memory
 	kept.Store(s.Problem)
 	defer kept.Store(nil)
-	admitted, err := records.FinishWith(ctx, m.Writer, func(change records.Change) (string, error) {
+	admitted, err := records.FinishWith(ctx, m.d.Writer, func(change records.Change) (string, error) {
 		admitted, err := m.admit(change, record, hash, func() *runner.Problem {
 			release()
 			return kept.Load()
 		})
 		if admitted != record.GetJob().GetJobId() && !records.MayBeCommitted(err) {
-			_ = m.Parts.Blobs.Delete(change, record.GetSpecBlob()) // no record refers to it
+			_ = m.d.Parts.Blobs.Delete(change, record.GetSpecBlob()) // no record refers to it
 		}
 		return admitted, err
 	})
 	if fault.Is(err, records.StoreBusy) { // the job was not even tried
-		_ = m.Parts.Blobs.Delete(m.Writer.Context, record.GetSpecBlob())
+		_ = m.d.Parts.Blobs.Delete(m.d.Writer.Context, record.GetSpecBlob())
 	}
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (m *Manager) putBlob(ctx context.Context, name string, message proto.Messag
 	if err != nil {
 		return err
 	}
-	return m.Parts.Blobs.Put(ctx, name, func(w io.Writer) error {
+	return m.d.Parts.Blobs.Put(ctx, name, func(w io.Writer) error {
 		_, err := w.Write(encoded)
 		return err
 	})
@@ -98,12 +98,12 @@ func (m *Manager) admit(change records.Change, record *statev1.JobRecord, hash [
 	// The data set and the tables may have been deleted since the spec was checked. While admission is held they
 	// stay.
 	if data := record.GetJob().GetDatasetId(); data != "" { // otherwise the job clusters a table
-		if _, err := m.Datasets.Record(change, data); err != nil {
+		if _, err := m.d.Datasets.Record(change, data); err != nil {
 			return "", err
 		}
 	}
 	for _, table := range record.GetTableIds() {
-		if _, err := m.Tables.Record(change, table); err != nil {
+		if _, err := m.d.Tables.Record(change, table); err != nil {
 			return "", err
 		}
 	}
@@ -131,8 +131,8 @@ func (m *Manager) admit(change records.Change, record *statev1.JobRecord, hash [
 		return first, err
 	}
 	m.launch(m.newJob(record, events.New(id, m.flushEvents), false), ready())
-	m.Observe.Accepted()
-	m.Logger.Info("job is accepted", "job", id, "request", observe.RequestID(change),
+	m.d.Observe.Accepted()
+	m.d.Logger.Info("job is accepted", "job", id, "request", observe.RequestID(change),
 		"dataset", record.GetJob().GetDatasetId())
 	return id, nil
 }
@@ -143,16 +143,16 @@ func (m *Manager) commitJob(txn store.Txn, record *statev1.JobRecord, hash []byt
 	id := record.GetJob().GetJobId()
 	owner := record.GetJob().GetOwner()
 	requestID := record.GetJob().GetRequestId()
-	err := m.Writer.Commit(txn)
+	err := m.d.Writer.Commit(txn)
 	if records.MayBeCommitted(err) && !Interrupted(err) {
-		if _, missing := m.Writer.State.Get(m.Writer.Context, records.JobKey(id)); missing == nil {
+		if _, missing := m.d.Writer.State.Get(m.d.Writer.Context, records.JobKey(id)); missing == nil {
 			err = nil // the job exists and has to run
 		}
 	}
 	if errors.Is(err, store.ErrConflict) {
 		// Either another call with this request id came first, or this transaction was committed and the store's
 		// answer was lost.
-		first, err := m.jobOfRequest(m.Writer.Context, owner, requestID, hash)
+		first, err := m.jobOfRequest(m.d.Writer.Context, owner, requestID, hash)
 		if err != nil {
 			return "", records.Unknown(err)
 		}
@@ -168,16 +168,16 @@ func (m *Manager) commitJob(txn store.Txn, record *statev1.JobRecord, hash []byt
 // deletes the job's spec.
 func (m *Manager) adoptWhenKnown(id string) {
 	for pause := dial.NewBackoff(records.StoreRetries); ; {
-		err := m.adopt(m.Writer.Context, id)
+		err := m.adopt(m.d.Writer.Context, id)
 		if errors.Is(err, store.ErrNotFound) { // it was not created
-			_ = m.Parts.Blobs.Delete(m.Writer.Context, records.SpecBlob(id))
+			_ = m.d.Parts.Blobs.Delete(m.d.Writer.Context, records.SpecBlob(id))
 			return
 		}
-		if err == nil || Interrupted(err) || m.Writer.Context.Err() != nil {
+		if err == nil || Interrupted(err) || m.d.Writer.Context.Err() != nil {
 			return
 		}
-		m.Logger.Warn("a job that may have been created cannot be looked up now, trying again", "job", id, "error", err)
-		if pause.Wait(m.Writer.Context) != nil {
+		m.d.Logger.Warn("a job that may have been created cannot be looked up now, trying again", "job", id, "error", err)
+		if pause.Wait(m.d.Writer.Context) != nil {
 			return
 		}
 	}
@@ -203,15 +203,25 @@ func (m *Manager) adopt(ctx context.Context, id string) error {
 func (m *Manager) launch(j *Job, ready *runner.Problem) {
 	m.jobs.Store(j.id, j)
 	record := j.Record()
-	priorities := map[cleavev1.Priority]int{cleavev1.Priority_PRIORITY_LOW: -1, cleavev1.Priority_PRIORITY_HIGH: 1}
-	priority := priorities[record.GetJob().GetPriority()]
-	m.queue.Enter(j, queue.Job{Owner: j.owner, Priority: priority, Memory: int64(record.GetCoordinatorBytes()),
-		Alone: j.alone})
+	m.queue.Enter(j, queue.Job{Owner: j.owner, Priority: placeOf(record.GetJob().GetPriority()),
+		Memory: int64(record.GetCoordinatorBytes()), Alone: j.alone})
 	m.advanceQueue()
 	if m.queue.Runs(j) {
 		j.problem = ready
 	}
 	m.supervisors.Go(func() { m.supervise(j) })
+}
+
+// placeOf returns a priority as the queue counts it.
+func placeOf(p cleavev1.Priority) int {
+	switch p {
+	case cleavev1.Priority_PRIORITY_LOW:
+		return -1
+	case cleavev1.Priority_PRIORITY_HIGH:
+		return 1
+	default:
+		return 0
+	}
 }
 
 // jobOfRequest returns the id of the job that an owner's request created, or "" if there is none. It fails with
@@ -220,7 +230,7 @@ func (m *Manager) jobOfRequest(ctx context.Context, owner, requestID string, has
 	if requestID == "" {
 		return "", nil
 	}
-	entry, err := m.Writer.State.Get(ctx, records.RequestKey(owner, requestID))
+	entry, err := m.d.Writer.State.Get(ctx, records.RequestKey(owner, requestID))
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}

@@ -23,7 +23,7 @@ import (
 func (m *Manager) finish(j *Job, out runOutcome) {
 	cause := context.Cause(j.ctx)
 	if cause != nil && Interrupted(cause) || out.err != nil && Interrupted(out.err) {
-		m.Logger.Info("job suspended; the next coordinator resumes it", "job", j.id)
+		m.d.Logger.Info("job suspended; the next coordinator resumes it", "job", j.id)
 		m.endAttempt(j, forgetAttempts)
 		return
 	}
@@ -33,22 +33,22 @@ func (m *Manager) finish(j *Job, out runOutcome) {
 	}
 	d, blobs, stopped := m.storeEnd(j, out)
 	if stopped {
-		m.Logger.Warn("job suspended; its result is not stored, and the next coordinator resumes it", "job", j.id)
+		m.d.Logger.Warn("job suspended; its result is not stored, and the next coordinator resumes it", "job", j.id)
 		m.endAttempt(j, forgetAttempts)
 		return
 	}
 	e := m.planEnd(j, d, blobs)
 	notification, err := m.commitEnd(j, e)
 	if err != nil {
-		m.Logger.Error("the end of a job cannot be stored", "job", j.id, "error", err)
-		if m.Writer.Context.Err() == nil && !Interrupted(err) {
+		m.d.Logger.Error("the end of a job cannot be stored", "job", j.id, "error", err)
+		if m.d.Writer.Context.Err() == nil && !Interrupted(err) {
 			j.refuseEnd(err)
 		}
 		return
 	}
 	m.publishEnd(j, e, notification)
 	m.cleanUp(j, e)
-	m.Logger.Info("job ended", "job", j.id, "state", shortName(d.state, "JOB_STATE_"),
+	m.d.Logger.Info("job ended", "job", j.id, "state", shortName(d.state, "JOB_STATE_"),
 		"stop", shortName(d.stopReason(), "STOP_REASON_"), "error", d.error().GetMessage())
 }
 
@@ -79,12 +79,12 @@ func (m *Manager) planEnd(j *Job, d decision, blobs endBlobs) ending {
 	e.garbage = append(e.garbage, records.EndPrefix(j.id, m.term)) // parts of the result to which nothing refers
 	flushErr := j.log.FlushBy(func(txn store.Txn) error {
 		txn.Urgent = true
-		return m.Writer.Persist(txn)
+		return m.d.Writer.Persist(txn)
 	})
 	var restErr error
 	e.fresh, restErr = j.log.Rest(e.events)
 	if flushErr != nil || restErr != nil {
-		m.Logger.Warn("the last events of a job may not be durable", "job", j.id,
+		m.d.Logger.Warn("the last events of a job may not be durable", "job", j.id,
 			"error", errors.Join(flushErr, restErr))
 	}
 	return e
@@ -112,13 +112,13 @@ func (m *Manager) commitEnd(j *Job, e ending) (notification []store.Entry, err e
 	}
 	commit := func(txn store.Txn) error {
 		txn.Put = append(txn.Put, notification...)
-		if err := m.Writer.Persist(txn); err != nil {
+		if err := m.d.Writer.Persist(txn); err != nil {
 			return err
 		}
 		m.leaveQueue(j) // before the end is visible, because whoever sees it may submit the next job
 		return nil
 	}
-	err = j.write(m.Writer.Context, commit, txn, func(record *statev1.JobRecord) error {
+	err = j.write(m.d.Writer.Context, commit, txn, func(record *statev1.JobRecord) error {
 		e.addTo(record, j.log)
 		record.Job.EndTime = m.now()
 		if url := record.GetWebhookUrl(); url != "" {
@@ -149,7 +149,7 @@ func (e ending) addTo(record *statev1.JobRecord, log *events.Log) {
 // publishEnd shows an end that is durable. From now on the stored record is authoritative.
 func (m *Manager) publishEnd(j *Job, e ending, notification []store.Entry) {
 	for _, n := range notification {
-		m.Webhooks.Send(n)
+		m.d.Webhooks.Send(n)
 	}
 	j.observeEnd(e.decision)
 	m.jobs.Delete(j.id)
@@ -159,14 +159,14 @@ func (m *Manager) publishEnd(j *Job, e ending, notification []store.Entry) {
 // cleanUp deletes what the end of a job made useless. What it leaves, the next coordinator deletes.
 func (m *Manager) cleanUp(j *Job, e ending) {
 	for _, prefix := range e.garbage {
-		err := m.Garbage.Delete(m.Writer.Context, prefix)
+		err := m.d.Garbage.Delete(m.d.Writer.Context, prefix)
 		if err != nil && store.OutcomeOf(err) != store.NoSpace {
-			m.Logger.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix,
+			m.d.Logger.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix,
 				"error", err)
 		}
 	}
 	_, later := e.obsoleteEvents()
-	if err := m.Writer.DeleteKeys(later); err != nil {
-		m.Logger.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)
+	if err := m.d.Writer.DeleteKeys(later); err != nil {
+		m.d.Logger.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)
 	}
 }

@@ -92,11 +92,11 @@ func (m *Manager) newJob(record *statev1.JobRecord, log *events.Log, resumed boo
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
 		queue: m.queue, owner: record.GetJob().GetOwner(),
 		timeLimit: record.GetJob().GetTimeLimit().AsDuration(), timeUsed: record.GetTimeUsed().AsDuration(),
-		writing: make(chan struct{}, 1), log: log, progress: newProgress(m.Now),
+		writing: make(chan struct{}, 1), log: log, progress: newProgress(m.d.Now),
 		turn: make(chan struct{}), done: make(chan struct{}), record: record,
-		resumed: resumed, snapshots: m.Snapshots.Of(record.GetJob().GetJobId(), resumed),
+		resumed: resumed, snapshots: m.d.Snapshots.Of(record.GetJob().GetJobId(), resumed),
 	}
-	ctx, observed := m.Observe.BeginJob(m.Context, j.id, record.GetTraceParent())
+	ctx, observed := m.d.Observe.BeginJob(m.d.Context, j.id, record.GetTraceParent())
 	j.observed = observed
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	return j

@@ -38,7 +38,7 @@ import (
 // Manager owns the jobs of a coordinator that leads, from their creation to their deletion. It is safe for concurrent
 // use.
 type Manager struct {
-	Dependencies
+	d Dependencies
 	*UnfinishedJobs
 
 	queue       *queue.Queue[*Job]
@@ -62,7 +62,7 @@ type Dependencies struct {
 	Tables    datasets.Tables
 
 	// What runs a job.
-	Limits   queue.Limits // of the queue, without Wake
+	Limits   queue.Limits // of the queue
 	Problems *runner.ProblemMaker
 	Fleet    *fleet.Fleet
 	Engine   Engine
@@ -76,19 +76,18 @@ type Dependencies struct {
 	Now     func() time.Time
 }
 
-// New returns a Manager without unfinished jobs. Once the coordinator leads, the caller
-// must call Begin, and then ResumeAll until it succeeds, before it calls anything else that changes a job.
+// New returns a Manager without unfinished jobs. Once the coordinator leads, the caller must call Begin, and then
+// ResumeAll until it succeeds, before it calls anything else that changes a job.
 func New(unfinished *UnfinishedJobs, d Dependencies) *Manager {
-	m := &Manager{Dependencies: d, UnfinishedJobs: unfinished}
-	d.Limits.Wake = m.advanceQueue
-	m.queue = queue.NewQueue[*Job](d.Limits)
+	m := &Manager{d: d, UnfinishedJobs: unfinished}
+	m.queue = queue.NewQueue[*Job](d.Limits, m.advanceQueue)
 	return m
 }
 
 // Begin says in which term the coordinator leads.
 func (m *Manager) Begin(term int64) {
 	m.term = term
-	m.Snapshots.Begin(term)
+	m.d.Snapshots.Begin(term)
 }
 
 // Close waits for the runs to end, which Context must have told to, and prevents new ones. It may be called again.
@@ -157,7 +156,7 @@ func (m *Manager) find(ctx context.Context, id string) (*Job, *statev1.JobRecord
 			}
 			return j, nil, nil
 		}
-		entry, err := m.Writer.State.Get(ctx, records.JobKey(id))
+		entry, err := m.d.Writer.State.Get(ctx, records.JobKey(id))
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, nil, records.NoJob(id)
 		}
@@ -191,7 +190,7 @@ func (m *Manager) Cancel(ctx context.Context, id string) (*cleavev1.Job, error) 
 	if j == nil {
 		return record.GetJob(), nil
 	}
-	tooLate, err := records.FinishWith(ctx, m.Writer, func(records.Change) (bool, error) {
+	tooLate, err := records.FinishWith(ctx, m.d.Writer, func(records.Change) (bool, error) {
 		return m.requestCancel(ctx, j)
 	})
 	if err != nil {
@@ -215,7 +214,7 @@ func (m *Manager) requestCancel(ctx context.Context, j *Job) (tooLate bool, err 
 			"its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
 	defer cancel()
 	requested := false
-	err = j.write(ctx, m.Writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
+	err = j.write(ctx, m.d.Writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
 		if tooLate = j.ending; tooLate || record.GetJob().GetCancelRequested() {
 			return errUnchanged
 		}
@@ -223,13 +222,13 @@ func (m *Manager) requestCancel(ctx context.Context, j *Job) (tooLate bool, err 
 		return nil
 	})
 	if err == nil && requested {
-		m.Logger.Info("job is being canceled", "job", j.id)
+		m.d.Logger.Info("job is being canceled", "job", j.id)
 		j.cancel(errCanceled)
 	}
 	return tooLate, err
 }
 
-func (m *Manager) now() *timestamppb.Timestamp { return timestamppb.New(m.Now()) }
+func (m *Manager) now() *timestamppb.Timestamp { return timestamppb.New(m.d.Now()) }
 
 // Delete deletes a job that has ended, and records that the job used its data set and tables until used. It does
 // nothing if the job does not exist, and fails if the job is unfinished.
@@ -241,7 +240,7 @@ func (m *Manager) Delete(ctx context.Context, id string, used time.Time) error {
 	if err != nil {
 		return err
 	}
-	return m.Writer.Finish(ctx, func(change records.Change) error { return m.deleteEnded(change, record, used) })
+	return m.d.Writer.Finish(ctx, func(change records.Change) error { return m.deleteEnded(change, record, used) })
 }
 
 // deleteEnded deletes the record of a job that has ended, and then what belongs to it.
@@ -249,10 +248,10 @@ func (m *Manager) deleteEnded(ctx context.Context, record *statev1.JobRecord, us
 	job := record.GetJob()
 	// First, because a sweep may run as soon as the record is gone.
 	if data := job.GetDatasetId(); data != "" {
-		_, _ = m.Datasets.TouchAt(ctx, data, used)
+		_, _ = m.d.Datasets.TouchAt(ctx, data, used)
 	}
 	for _, table := range record.GetTableIds() {
-		_, _ = m.Tables.TouchAt(ctx, table, used)
+		_, _ = m.d.Tables.TouchAt(ctx, table, used)
 	}
 	blobs := records.JobBlobPrefix(job.GetJobId())
 	txn := store.Txn{
@@ -265,14 +264,15 @@ func (m *Manager) deleteEnded(ctx context.Context, record *statev1.JobRecord, us
 	if job.GetOwner() != "" {
 		txn.Delete = append(txn.Delete, records.OwnerKey(job.GetOwner(), job.GetJobId()))
 	}
-	if err := m.Writer.Commit(txn); err != nil {
+	if err := m.d.Writer.Commit(txn); err != nil {
 		return err
 	}
 	m.jobs.Delete(job.GetJobId()) // a job that ended just now is still in the table
 	// The job is gone. If anything fails from here on, the next coordinator cleans up.
-	if err := errors.Join(m.Garbage.DeleteEvents(m.Writer.Context, job.GetJobId()), m.Garbage.Delete(m.Writer.Context,
-		blobs)); err != nil {
-		m.Logger.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
+	ctx = m.d.Writer.Context
+	err := errors.Join(m.d.Garbage.DeleteEvents(ctx, job.GetJobId()), m.d.Garbage.Delete(ctx, blobs))
+	if err != nil {
+		m.d.Logger.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func (m *Manager) NeedsEvents(ctx context.Context, id string) (bool, error) {
 	if m.IsUnfinished(id) {
 		return true, nil
 	}
-	entry, err := m.Writer.State.Get(ctx, records.JobKey(id))
+	entry, err := m.d.Writer.State.Get(ctx, records.JobKey(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}

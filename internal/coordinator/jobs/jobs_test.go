@@ -55,7 +55,7 @@ func (m *Manager) add(record *statev1.JobRecord) *Job {
 // stored returns the record of a job in the state.
 func (m *Manager) stored(t *testing.T, id string) *statev1.JobRecord {
 	t.Helper()
-	entry, err := m.Writer.State.Get(t.Context(), records.JobKey(id))
+	entry, err := m.d.Writer.State.Get(t.Context(), records.JobKey(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestCancelingAJobWhoseRecordIsBeingWritten(t *testing.T) {
 		if !m.stored(t, "job").GetJob().GetCancelRequested() || context.Cause(j.ctx) != errCanceled {
 			t.Errorf("the run goes on: %v", context.Cause(j.ctx))
 		}
-		m.Writer.Wait()
+		m.d.Writer.Wait()
 	})
 }
 
@@ -149,7 +149,7 @@ func TestAJobLeavesTheQueueBeforeItsEndIsSeen(t *testing.T) {
 	m.advanceQueue()
 	committed := make(chan struct{})
 	ended := make(chan error)
-	m.Writer.State = hookedState{m.Writer.State, func() {
+	m.d.Writer.State = hookedState{m.d.Writer.State, func() {
 		j.mu.Lock() // so that the end stays unseen
 		close(committed)
 	}}

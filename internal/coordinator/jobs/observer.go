@@ -16,10 +16,10 @@ import (
 
 // flushEvents makes events durable and records how long that took.
 func (m *Manager) flushEvents(txn store.Txn) error {
-	defer m.Observe.EventFlush(time.Now())
-	err := m.Writer.Commit(txn)
+	defer m.d.Observe.EventFlush(time.Now())
+	err := m.d.Writer.Commit(txn)
 	if store.OutcomeOf(err) == store.NoSpace {
-		m.Logger.Warn("the events of a job cannot be stored yet", "error", err)
+		m.d.Logger.Warn("the events of a job cannot be stored yet", "error", err)
 	}
 	return err
 }

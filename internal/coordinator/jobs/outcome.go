@@ -40,7 +40,7 @@ func (m *Manager) storeEnd(j *Job, out runOutcome) (d decision, blobs endBlobs, 
 			continue
 		}
 		if err != nil {
-			m.Logger.Error("the outcome of a job cannot be stored", "job", j.id,
+			m.d.Logger.Error("the outcome of a job cannot be stored", "job", j.id,
 				"state", shortName(d.state, "JOB_STATE_"), "error", err)
 			d = decide(out, cause, canceled, err)
 		}
@@ -59,12 +59,12 @@ func (m *Manager) storeEnd(j *Job, out runOutcome) (d decision, blobs endBlobs, 
 func (m *Manager) keepResult(j *Job, why error, pause *dial.Backoff) {
 	message := fmt.Sprintf("the run is done, but its result cannot be stored; keeping it in memory and retrying: %v",
 		why)
-	m.Logger.Error("the result of a job cannot be stored; it is kept in memory and tried again",
+	m.d.Logger.Error("the result of a job cannot be stored; it is kept in memory and tried again",
 		"job", j.id, "attempts", pause.Waits()+1, "error", why)
 	j.setWaiting(message)
 	j.progress.Enter(cleavev1.Phase_PHASE_WAITING, message)
 	if err := j.log.Flush(); err != nil { // so that watchers see the whole run
-		m.Logger.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
+		m.d.Logger.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
 	}
 	_ = pause.Wait(m.afterRunContext(j))
 }
@@ -73,7 +73,7 @@ func (m *Manager) keepResult(j *Job, why error, pause *dial.Backoff) {
 // ended the job's context.
 func (m *Manager) afterRunContext(j *Job) context.Context {
 	if errors.Is(context.Cause(j.ctx), errTimeLimit) {
-		return m.Context
+		return m.d.Context
 	}
 	return j.ctx
 }
@@ -143,7 +143,7 @@ func (o runOutcome) storeParts(stored *statev1.JobRecord, put putPart) (err erro
 func (m *Manager) storeOutcome(j *Job, d decision, attempt int, blobs *endBlobs) error {
 	nameOf := func(what string) string { return records.EndBlob(j.id, m.term, attempt, what) }
 	err := d.run.storeParts(blobs.parts, func(part string, write func(io.Writer) error) (string, error) {
-		if err := m.Parts.Blobs.Put(m.Writer.Context, nameOf(part), write); err != nil {
+		if err := m.d.Parts.Blobs.Put(m.d.Writer.Context, nameOf(part), write); err != nil {
 			return "", err
 		}
 		return nameOf(part), nil
@@ -151,8 +151,8 @@ func (m *Manager) storeOutcome(j *Job, d decision, attempt int, blobs *endBlobs)
 	if err != nil {
 		return err
 	}
-	outcome := &statev1.Outcome{Events: d.addEnd(j.log.All()), Result: d.result(m.Version)}
-	if err := m.putBlob(m.Writer.Context, nameOf("outcome"), outcome); err != nil {
+	outcome := &statev1.Outcome{Events: d.addEnd(j.log.All()), Result: d.result(m.d.Version)}
+	if err := m.putBlob(m.d.Writer.Context, nameOf("outcome"), outcome); err != nil {
 		return err
 	}
 	blobs.outcome = nameOf("outcome")

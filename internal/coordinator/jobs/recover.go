@@ -26,7 +26,7 @@ import (
 // is skipped, so that it does not hold up the others; it is resumed by a restart after a repair. After an error it may
 // be called again.
 func (m *Manager) ResumeAll(ctx context.Context) error {
-	entries, err := m.Writer.State.List(ctx, records.UnfinishedPrefix, "", 0)
+	entries, err := m.d.Writer.State.List(ctx, records.UnfinishedPrefix, "", 0)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (m *Manager) ResumeAll(ctx context.Context) error {
 		id := strings.TrimPrefix(entry.Key, records.UnfinishedPrefix)
 		err := m.adopt(ctx, id)
 		if records.IsDamaged(err) || errors.Is(err, store.ErrNotFound) {
-			m.Logger.Error("an unfinished job cannot be resumed", "job", id, "error", err)
+			m.d.Logger.Error("an unfinished job cannot be resumed", "job", id, "error", err)
 			continue
 		}
 		if err != nil {
@@ -48,7 +48,7 @@ func (m *Manager) ResumeAll(ctx context.Context) error {
 // startSnapshots), and must repeat the events already in its log. If those events are damaged, the job fails. A job
 // that has ended is left alone.
 func (m *Manager) resumeJob(ctx context.Context, id string) error {
-	entry, err := m.Writer.State.Get(ctx, records.JobKey(id))
+	entry, err := m.d.Writer.State.Get(ctx, records.JobKey(id))
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 	if err != nil || records.Ended(record.GetJob()) {
 		return err
 	}
-	log, err := events.Load(ctx, m.Writer.State, id, m.flushEvents)
+	log, err := events.Load(ctx, m.d.Writer.State, id, m.flushEvents)
 	damaged := fault.Is(err, events.Damaged)
 	if err != nil && !damaged {
 		return err
@@ -65,9 +65,9 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 	record.Job.State = cleavev1.JobState_JOB_STATE_PENDING
 	record.Job.StartTime = nil
 	attemptReached(record, stored)
-	forgiveAttempts(record, m.Outlived)
+	forgiveAttempts(record, m.d.Outlived)
 	if class := clustering.NumericClass(); setNumericClass(record, class, stored) {
-		m.Logger.Warn("restarting job from scratch: it was run before by a coordinator of a different numeric class, "+
+		m.d.Logger.Warn("restarting job from scratch: it was run before by a coordinator of a different numeric class, "+
 			"which is of another version or architecture", "job", id, "now", class)
 	}
 	log.SetDoubt(record.GetDoubt())
@@ -75,13 +75,13 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 	j.alone = lastAttemptIsNext(record)
 	switch {
 	case damaged:
-		m.Logger.Error("an unfinished job has lost its events and fails", "job", id, "error", err)
+		m.d.Logger.Error("an unfinished job has lost its events and fails", "job", id, "error", err)
 		j.cancel(err)
 	case record.GetJob().GetCancelRequested():
 		j.cancel(errCanceled)
 	}
-	m.Observe.Resumed()
-	m.Logger.Info("job is resumed", "job", id, "events", stored, "crashes", len(record.GetAttemptTerms()),
+	m.d.Observe.Resumed()
+	m.d.Logger.Info("job is resumed", "job", id, "events", stored, "crashes", len(record.GetAttemptTerms()),
 		"canceled", record.GetJob().GetCancelRequested())
 	m.launch(j, nil)
 	return nil
@@ -116,7 +116,7 @@ func (m *Manager) beginAttempt(j *Job) error {
 	if j.problem != nil {
 		return nil // nothing can crash before markRunning, which counts the attempt
 	}
-	return j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	return j.write(m.d.Writer.Context, m.d.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		m.countAttempt(j, record)
 		return nil
 	})
@@ -134,7 +134,7 @@ func (m *Manager) countAttempt(j *Job, record *statev1.JobRecord) {
 
 // recordResume durably records that the run of a job resumes from a snapshot.
 func (m *Manager) recordResume(j *Job, steps int) error {
-	return j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	return j.write(m.d.Writer.Context, m.d.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		if !attemptResumed(record, uint64(steps), m.term) {
 			return errUnchanged
 		}
@@ -158,13 +158,13 @@ func (m *Manager) endAttempt(j *Job, change func(*statev1.JobRecord)) {
 	if !j.counted {
 		return
 	}
-	err := j.write(m.Writer.Context, m.Writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
+	err := j.write(m.d.Writer.Context, m.d.Writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
 		change(record)
 		return nil
 	})
 	j.counted = err != nil
-	if err != nil && !Interrupted(err) && !errors.Is(err, m.Writer.Context.Err()) {
-		m.Logger.Warn("cannot record that the run of a job did not crash; it counts as a crash", "job", j.id,
+	if err != nil && !Interrupted(err) && !errors.Is(err, m.d.Writer.Context.Err()) {
+		m.d.Logger.Warn("cannot record that the run of a job did not crash; it counts as a crash", "job", j.id,
 			"error", err)
 	}
 }
@@ -173,18 +173,18 @@ func (m *Manager) endAttempt(j *Job, change func(*statev1.JobRecord)) {
 // when the run has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when
 // snapshots are disabled.
 func (m *Manager) startSnapshots(j *Job, p *runner.Problem) (ctx context.Context, stop func()) {
-	if m.Snapshots.Config.Interval == 0 {
+	if m.d.Snapshots.Config.Interval == 0 {
 		return j.ctx, func() {}
 	}
-	_, limit := m.Problems.SnapshotBytes(p)
+	_, limit := m.d.Problems.SnapshotBytes(p)
 	run, err := m.openSnapshots(j, limit)
 	for pause := dial.NewBackoff(resultRetries); store.OutcomeOf(err) == store.Unanswered && pause.Wait(j.ctx) == nil; {
-		m.Logger.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)
+		m.d.Logger.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)
 		run, err = m.openSnapshots(j, limit)
 	}
 	if err != nil {
 		if j.ctx.Err() == nil {
-			m.Logger.Warn("the job runs without snapshots", "job", j.id, "error", err)
+			m.d.Logger.Warn("the job runs without snapshots", "job", j.id, "error", err)
 		}
 		return j.ctx, func() {}
 	}
@@ -213,7 +213,7 @@ func (m *Manager) openSnapshots(j *Job, limit int64) (*runner.SnapshotRun, error
 // identify returns the identity that the states of the job depend on: its spec, the numeric class of this software,
 // and how often the job started over.
 func (m *Manager) identify(j *Job) (of snapshot.Identity, err error) {
-	r, err := m.Parts.Open(j.ctx, j.id, records.SpecBlob(j.id), records.PartSpec, 0)
+	r, err := m.d.Parts.Open(j.ctx, j.id, records.SpecBlob(j.id), records.PartSpec, 0)
 	if err != nil {
 		return of, err
 	}

@@ -104,10 +104,10 @@ func (m *Manager) supervise(j *Job) {
 
 // run runs a job from its spec to its labels. A panic becomes the error of this job alone.
 func (m *Manager) run(j *Job) (out runOutcome) {
-	o := newObserver(j, m.Now)
+	o := newObserver(j, m.d.Now)
 	defer func() {
 		if p := recover(); p != nil {
-			m.Logger.Error("a run panicked", "job", j.id, "panic", p, "stack", string(debug.Stack()))
+			m.d.Logger.Error("a run panicked", "job", j.id, "panic", p, "stack", string(debug.Stack()))
 			out = runOutcome{err: fault.Panicked(p)}
 		}
 		out.timings = o.timings()
@@ -135,16 +135,16 @@ func (m *Manager) prepare(j *Job, o *observer) (*runner.Problem, error) {
 	if j.resumed {
 		room = ready.LeastParts()
 	}
-	if err := m.Engine.Await(j.ctx, m.Fleet, m.untilWorkersCome(j, o.report), room); err != nil {
+	if err := m.d.Engine.Await(j.ctx, m.d.Fleet, m.untilWorkersCome(j, o.report), room); err != nil {
 		return nil, err
 	}
 	if err := m.markRunning(j, ready.Runner); err != nil {
 		return nil, err
 	}
-	ready.FitLanes(m.Fleet)
+	ready.FitLanes(m.d.Fleet)
 	if parts := ready.Parts(); len(parts) > 1 && !j.resumed {
 		// Fail now rather than after half of the work.
-		if _, err := m.Fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) {
+		if _, err := m.d.Fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) {
 			return nil, err
 		}
 	}
@@ -155,7 +155,7 @@ func (m *Manager) prepare(j *Job, o *observer) (*runner.Problem, error) {
 func (m *Manager) execute(j *Job, ready *runner.Problem, o *observer) (out runOutcome) {
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
 	var held *fleet.Usage
-	data, hide, err := m.Problems.ExposeToWorkers(ready, j.datasetID)
+	data, hide, err := m.d.Problems.ExposeToWorkers(ready, j.datasetID)
 	if err != nil {
 		return runOutcome{err: err}
 	}
@@ -167,7 +167,7 @@ func (m *Manager) execute(j *Job, ready *runner.Problem, o *observer) (out runOu
 	ctx, stopSnapshots := m.startSnapshots(j, ready)
 	defer stopSnapshots()
 	out.table = ready.Table
-	out.result, held, out.err = m.Engine.Execute(ready.Runner, ctx, m.Fleet, task, o)
+	out.result, held, out.err = m.d.Engine.Execute(ready.Runner, ctx, m.d.Fleet, task, o)
 	if out.result != nil {
 		out.result.Vote()
 	}
@@ -217,7 +217,7 @@ func (m *Manager) compare(j *Job, with *comparison.Comparison, result *clusterin
 	switch {
 	case j.ctx.Err() != nil: // the result is complete without the warning
 	case err != nil: // for example a fold that leaves a cluster without seeds
-		m.Logger.Info("the job is not compared with the default", "job", j.id, "error", err)
+		m.d.Logger.Info("the job is not compared with the default", "job", j.id, "error", err)
 	case notice != nil:
 		result.Warnings = append(result.Warnings, *notice)
 		o.Observe(*notice)
@@ -232,15 +232,15 @@ func (m *Manager) awaitProblem(j *Job, o *observer) (*runner.Problem, error) {
 		return ready, nil
 	}
 	for pause := dial.NewBackoff(records.StoreRetries); ; {
-		p, err := m.Parts.Spec(j.ctx, j.id)
+		p, err := m.d.Parts.Spec(j.ctx, j.id)
 		var ready *runner.Problem
 		if err == nil {
-			ready, err = m.Problems.Make(j.ctx, p, runner.Accepted)
+			ready, err = m.d.Problems.Make(j.ctx, p, runner.Accepted)
 		}
 		if store.OutcomeOf(err) != store.Unanswered {
 			return ready, err
 		}
-		m.Logger.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)
+		m.d.Logger.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)
 		o.report(fleet.Status{Waiting: fmt.Sprintf("waiting for the stores: %v", err)})
 		if pause.Wait(j.ctx) != nil {
 			return nil, err
@@ -250,7 +250,7 @@ func (m *Manager) awaitProblem(j *Job, o *observer) (*runner.Problem, error) {
 
 // markRunning durably records that the job is running, which also counts the attempt.
 func (m *Manager) markRunning(j *Job, r runner.Runner) error {
-	err := j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	err := j.write(m.d.Writer.Context, m.d.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
 		record.Job.StartTime = m.now()
 		record.Job.ObjectiveName = r.Objective()
@@ -259,7 +259,7 @@ func (m *Manager) markRunning(j *Job, r runner.Runner) error {
 	})
 	if err == nil {
 		j.setWaiting("")
-		m.Logger.Info("job started", "job", j.id, "objective", r.Objective())
+		m.d.Logger.Info("job started", "job", j.id, "objective", r.Objective())
 	}
 	return err
 }
@@ -281,7 +281,7 @@ func (m *Manager) limitTime(j *Job) (stop func()) {
 		return func() {}
 	}
 	end := time.AfterFunc(j.timeLimit-j.timeUsed, func() {
-		m.Logger.Info("job reached its time limit", "job", j.id, "limit", j.timeLimit)
+		m.d.Logger.Info("job reached its time limit", "job", j.id, "limit", j.timeLimit)
 		j.cancel(errTimeLimit)
 	})
 	ctx, cancel := context.WithCancel(j.ctx)
@@ -305,12 +305,12 @@ func (m *Manager) noteTime(ctx context.Context, j *Job) {
 			return
 		}
 		used := j.timeUsed + time.Since(began)
-		err := j.write(ctx, m.Writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
+		err := j.write(ctx, m.d.Writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
 			record.TimeUsed = durationpb.New(used)
 			return nil
 		})
 		if err != nil && !Interrupted(err) && ctx.Err() == nil {
-			m.Logger.Warn("cannot store the time that a job has used; trying again", "job", j.id, "error", err)
+			m.d.Logger.Warn("cannot store the time that a job has used; trying again", "job", j.id, "error", err)
 		}
 	}
 }

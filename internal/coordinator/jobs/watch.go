@@ -80,7 +80,7 @@ func (m *Manager) follow(ctx context.Context, w watcher, j *Job) error {
 			done, supervised = nil, false
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-m.Context.Done():
+		case <-m.d.Context.Done():
 			return ErrStopping
 		}
 	}
@@ -90,12 +90,12 @@ func (m *Manager) follow(ctx context.Context, w watcher, j *Job) error {
 // stored, from the state.
 func (m *Manager) eventsOf(ctx context.Context, record *statev1.JobRecord) ([]*cleavev1.Event, error) {
 	if record.GetOutcomeBlob() == "" {
-		log, err := events.Load(ctx, m.Writer.State, record.GetJob().GetJobId(), nil)
+		log, err := events.Load(ctx, m.d.Writer.State, record.GetJob().GetJobId(), nil)
 		if err != nil {
 			return nil, err
 		}
 		return log.All(), nil
 	}
-	outcome, err := m.Parts.Outcome(ctx, record)
+	outcome, err := m.d.Parts.Outcome(ctx, record)
 	return outcome.GetEvents(), err
 }

@@ -26,9 +26,6 @@ type Limits struct {
 	Running         int
 	RunningPerOwner int
 	Memory          *Share
-	// Wake, if not nil, is called when Memory has become free for the job whose turn it is, and should call Advance.
-	// The queue and the memory are not locked then.
-	Wake func()
 }
 
 // Job contains what determines a job's position in the queue.
@@ -43,6 +40,7 @@ type Job struct {
 // and whether it has its memory is decided in one step. Queue is safe for concurrent use.
 type Queue[K comparable] struct {
 	limits Limits
+	wake   func() // see NewQueue
 
 	// The fields below are guarded by the lock of the budget.
 	places  map[K]*place[K]
@@ -70,12 +68,13 @@ type owner[K comparable] struct {
 	turn    uint64 // tick of its last turn, or of when it began to wait after having no waiting jobs
 }
 
-// NewQueue returns an empty queue.
-func NewQueue[K comparable](limits Limits) *Queue[K] {
+// NewQueue returns an empty queue. It calls wake, if that is not nil, when limits.Memory has become free for the job
+// whose turn it is; wake should call Advance. The queue and the memory are not locked then.
+func NewQueue[K comparable](limits Limits, wake func()) *Queue[K] {
 	if limits.Memory == nil {
 		limits.Memory = NewBudget(0).JobsShare()
 	}
-	return &Queue[K]{limits: limits, places: map[K]*place[K]{}, owners: map[string]*owner[K]{}}
+	return &Queue[K]{limits: limits, wake: wake, places: map[K]*place[K]{}, owners: map[string]*owner[K]{}}
 }
 
 // lock locks the queue and its memory for a method that does not change what is reserved.
@@ -181,7 +180,7 @@ func (q *Queue[K]) ready(p *place[K]) bool {
 		return false
 	}
 	if p.memory == nil {
-		p.memory = q.limits.Memory.reserve(p.Memory, q.limits.Wake)
+		p.memory = q.limits.Memory.reserve(p.Memory, q.wake)
 		q.first = p
 	}
 	return p.memory.held

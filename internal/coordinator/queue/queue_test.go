@@ -14,7 +14,7 @@ func memory(bytes int64) *Share { return NewBudget(bytes).JobsShare() }
 
 // A job that has to wait for memory lets no other pass, and one that takes more than all of it runs alone.
 func TestMemory(t *testing.T) {
-	q := NewQueue[string](Limits{Running: 3, Memory: memory(100)})
+	q := NewQueue[string](Limits{Running: 3, Memory: memory(100)}, nil)
 	enter := func(key string, memory int64) { q.Enter(key, Job{Memory: memory}) }
 	for _, step := range []struct {
 		do   func()
@@ -58,7 +58,7 @@ func TestOrder(t *testing.T) {
 		{"a low priority costs no turn", "a- b b", "a0 b1 b2"},
 		{"above normal comes before everybody's turn", "a a b c+ c+", "c3 c4 a0 b2 a1"},
 	} {
-		q := NewQueue[string](Limits{Running: 1})
+		q := NewQueue[string](Limits{Running: 1}, nil)
 		fill(q, test.jobs)
 		var order []string
 		for next := q.Advance(); len(next) > 0; next = q.Advance() {
@@ -73,7 +73,7 @@ func TestOrder(t *testing.T) {
 
 // Who has fewer jobs running is next, even if others have waited for longer.
 func TestFewestRunning(t *testing.T) {
-	q := NewQueue[string](Limits{Running: 4})
+	q := NewQueue[string](Limits{Running: 4}, nil)
 	fill(q, "a a a a a a")
 	q.Advance()
 	q.Enter("b", Job{Owner: "b"})
@@ -92,7 +92,7 @@ func TestFewestRunning(t *testing.T) {
 }
 
 func TestWhy(t *testing.T) {
-	q := NewQueue[string](Limits{Running: 2, RunningPerOwner: 1, Memory: memory(100)})
+	q := NewQueue[string](Limits{Running: 2, RunningPerOwner: 1, Memory: memory(100)}, nil)
 	q.Enter("a0", Job{Owner: "a", Memory: 60})
 	q.Enter("a1", Job{Owner: "a"})
 	q.Enter("b0", Job{Owner: "b", Memory: 60})
@@ -125,7 +125,7 @@ func TestLimitsHold(t *testing.T) {
 			if most > 0 {
 				limits.Memory = memory(most)
 			}
-			return NewQueue[int](limits)
+			return NewQueue[int](limits, nil)
 		}
 		q := newQueue()
 		same := newQueue()
@@ -190,7 +190,7 @@ func check(t *rapid.T, q *Queue[int], most int64, jobs map[int]Job) {
 func TestNobodyWaitsForever(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := NewQueue[int](Limits{Running: 3, RunningPerOwner: rapid.IntRange(0, 2).Draw(t, "per owner"),
-			Memory: memory(10)})
+			Memory: memory(10)}, nil)
 		ends := map[int]int{} // the round in which a job that runs ends
 		key := 1
 		ahead := rapid.IntRange(0, 10).Draw(t, "ahead")
@@ -228,10 +228,10 @@ func TestMemoryIsShared(t *testing.T) {
 	others := shared.Share(10)
 	woken := 0
 	var q *Queue[string]
-	q = NewQueue[string](Limits{Running: 3, Memory: shared.JobsShare(), Wake: func() {
+	q = NewQueue[string](Limits{Running: 3, Memory: shared.JobsShare()}, func() {
 		woken++
 		q.Why("first") // the queue is not locked
-	}})
+	})
 	q.Enter("first", Job{Memory: 60})
 	held, free := others.ReserveNow(50)
 	last, more := others.ReserveNow(10)
@@ -257,7 +257,7 @@ func TestMemoryIsShared(t *testing.T) {
 func TestAJobThatIsPassedGivesItsClaimBack(t *testing.T) {
 	shared := NewBudget(100)
 	others := shared.Share(0)
-	q := NewQueue[string](Limits{Memory: shared.JobsShare(), Wake: func() {}})
+	q := NewQueue[string](Limits{Memory: shared.JobsShare()}, nil)
 	held, _ := others.ReserveNow(50)
 	q.Enter("first", Job{Memory: 100})
 	if len(q.Advance()) != 0 {

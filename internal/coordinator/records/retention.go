@@ -63,7 +63,7 @@ const keepUnused = time.Hour
 // keepEnded is how long the quota spares jobs after they end, so that clients waiting for one can fetch its result.
 const keepEnded = 10 * time.Minute
 
-// recount is how long a count of the blobs is good for. In between, Dependencies.Total is kept up to date.
+// recount is how long a count of the blobs is good for. In between, SweeperDependencies.Total is kept up to date.
 const recount = time.Minute
 
 // stuckTime is how long the quota deletes no job after deleting one has freed nothing.
@@ -76,7 +76,7 @@ const RetryRoom = 2 * time.Second
 // the blob store. It never deletes anything that an unfinished job uses. One goroutine sweeps, while the coordinator
 // leads; calls only check the quota, and wake it.
 type Sweeper struct {
-	SweeperDependencies
+	d SweeperDependencies
 
 	sweeping sync.Mutex   // held during a sweep
 	counted  time.Time    // when the blobs were last counted, guarded by sweeping
@@ -99,13 +99,22 @@ type SweeperDependencies struct {
 	Logger hclog.Logger
 	Now    func() time.Time
 
-	// IsUnfinished reports whether a job has not ended yet. Such jobs are never deleted.
-	IsUnfinished func(job string) bool
-	// DeleteJob deletes a job, and records that the job used its data set and tables until used.
-	DeleteJob func(ctx context.Context, job string, used time.Time) error
-	// ReadSpec reads the spec of a job whose record is damaged.
-	ReadSpec         func(ctx context.Context, job string) (*cleavev1.JobSpec, error)
+	Jobs             SweptJobs
+	Specs            Specs
 	Datasets, Tables SweptContent
+}
+
+// SweptJobs are the jobs; see jobs.Manager.
+type SweptJobs interface {
+	// IsUnfinished reports whether a job has not ended yet. Such jobs are never deleted.
+	IsUnfinished(job string) bool
+	// Delete deletes a job, and records that the job used its data set and tables until used.
+	Delete(ctx context.Context, job string, used time.Time) error
+}
+
+// Specs reads the specs of jobs whose records are damaged; see results.Parts.
+type Specs interface {
+	Spec(ctx context.Context, job string) (*cleavev1.JobSpec, error)
 }
 
 // SweptContent is a store of data sets or tables; see datasets.Store.
@@ -116,22 +125,22 @@ type SweptContent interface {
 
 // NewSweeper returns a Sweeper.
 func NewSweeper(d SweeperDependencies) *Sweeper {
-	return &Sweeper{SweeperDependencies: d, wake: make(chan struct{}, 1)}
+	return &Sweeper{d: d, wake: make(chan struct{}, 1)}
 }
 
 // Used returns the total bytes of the blobs, or a negative number if that is not known.
-func (s *Sweeper) Used() int64 { return s.Total.Load() }
+func (s *Sweeper) Used() int64 { return s.d.Total.Load() }
 
 // CheckQuota returns an error if the quota has no room for this many more bytes. If deleting things could make room,
 // it triggers a sweep and asks the client to retry.
 func (s *Sweeper) CheckQuota(bytes int64) error {
-	if s.Config.Quota == 0 || s.Used()+bytes <= s.Config.Quota {
+	if s.d.Config.Quota == 0 || s.Used()+bytes <= s.d.Config.Quota {
 		return nil
 	}
 	f := fault.New(fault.ResourceExhausted, "QUOTA_EXCEEDED",
 		"data and results take %s, and the quota of this coordinator is %s, which leaves no room for %s more",
-		text.Bytes(s.Used()), text.Bytes(s.Config.Quota), text.Bytes(bytes))
-	if bytes > s.Config.Quota {
+		text.Bytes(s.Used()), text.Bytes(s.d.Config.Quota), text.Bytes(bytes))
+	if bytes > s.d.Config.Quota {
 		return f
 	}
 	for most := s.wanted.Load(); bytes > most && !s.wanted.CompareAndSwap(most, bytes); {
@@ -144,7 +153,7 @@ func (s *Sweeper) CheckQuota(bytes int64) error {
 // Run sweeps at regular intervals and when woken, until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
 	interval := time.Hour
-	for _, keep := range []time.Duration{s.Config.KeepJobs, s.Config.KeepDatasets} {
+	for _, keep := range []time.Duration{s.d.Config.KeepJobs, s.d.Config.KeepDatasets} {
 		if keep > 0 {
 			interval = min(interval, max(keep/10, time.Second))
 		}
@@ -153,7 +162,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
-			s.Logger.Error("cannot look for expired jobs and data; trying again later", "error", err)
+			s.d.Logger.Error("cannot look for expired jobs and data; trying again later", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -169,24 +178,24 @@ func (s *Sweeper) Run(ctx context.Context) {
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
-	if s.Hold.Active() {
+	if s.d.Hold.Active() {
 		return nil // a backup keeps the blobs of deleted jobs, so deleting more would free nothing
 	}
-	now := s.Now()
-	if s.Config.Quota > 0 && (s.Used() < 0 || now.Sub(s.counted) >= recount) {
-		bytes, err := s.Blobs.Usage(ctx)
+	now := s.d.Now()
+	if s.d.Config.Quota > 0 && (s.Used() < 0 || now.Sub(s.counted) >= recount) {
+		bytes, err := s.d.Blobs.Usage(ctx)
 		if err != nil {
 			return err
 		}
-		s.Total.Store(bytes)
-		s.counted = s.Now() // counting may take longer than recount
+		s.d.Total.Store(bytes)
+		s.counted = s.d.Now() // counting may take longer than recount
 	}
 	ended, inUse, err := s.survey(ctx)
 	if err != nil {
 		return err
 	}
 	wanted := s.wanted.Swap(0) // an upload that is rejected from here on wakes the next sweep
-	for s.Config.KeepJobs > 0 && len(ended) > 0 && now.Sub(ended[0].end) >= s.Config.KeepJobs {
+	for s.d.Config.KeepJobs > 0 && len(ended) > 0 && now.Sub(ended[0].end) >= s.d.Config.KeepJobs {
 		if err := s.deleteJob(ctx, ended[0], now, "it ended long ago"); err != nil {
 			return err
 		}
@@ -200,14 +209,14 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		return nil // results would be lost, and their data would stay
 	}
 	for _, j := range ended {
-		if !s.exceeded(wanted) || s.Hold.Active() || now.Sub(j.end) < keepEnded+s.Config.UseGrain() {
+		if !s.exceeded(wanted) || s.d.Hold.Active() || now.Sub(j.end) < keepEnded+s.d.Config.UseGrain() {
 			break
 		}
-		before := s.Freed.Load() // other blobs are stored meanwhile, so Used says nothing
+		before := s.d.Freed.Load() // other blobs are stored meanwhile, so Used says nothing
 		err := s.deleteWithData(ctx, j, inUse, now)
-		if s.Freed.Load() == before { // a backup began, or the store fails
+		if s.d.Freed.Load() == before { // a backup began, or the store fails
 			s.stuck = now
-			s.Logger.Warn("deleting a job for the quota freed nothing; the other jobs are kept for now", "job", j.id)
+			s.d.Logger.Warn("deleting a job for the quota freed nothing; the other jobs are kept for now", "job", j.id)
 			return err
 		}
 		if err != nil {
@@ -225,13 +234,13 @@ func (s *Sweeper) deleteWithData(ctx context.Context, j endedJob, inUse *usedCon
 	inUse.remove(j)
 	const why = "its job is deleted, and the quota is exceeded"
 	if j.dataset != "" && inUse.datasets[j.dataset] == 0 {
-		if err := s.Datasets.DeleteUnused(ctx, j.dataset, now, keepEnded, why); err != nil {
+		if err := s.d.Datasets.DeleteUnused(ctx, j.dataset, now, keepEnded, why); err != nil {
 			return err
 		}
 	}
 	for _, table := range j.tables {
 		if inUse.tables[table] == 0 {
-			if err := s.Tables.DeleteUnused(ctx, table, now, keepEnded, why); err != nil {
+			if err := s.d.Tables.DeleteUnused(ctx, table, now, keepEnded, why); err != nil {
 				return err
 			}
 		}
@@ -241,9 +250,9 @@ func (s *Sweeper) deleteWithData(ctx context.Context, j endedJob, inUse *usedCon
 
 // deleteJob deletes a job that used its data until used, and logs why.
 func (s *Sweeper) deleteJob(ctx context.Context, j endedJob, used time.Time, why string) error {
-	err := s.DeleteJob(ctx, j.id, used)
+	err := s.d.Jobs.Delete(ctx, j.id, used)
 	if err == nil {
-		s.Logger.Info("deleted a job", "job", j.id, "ended", j.end, "because", why)
+		s.d.Logger.Info("deleted a job", "job", j.id, "ended", j.end, "because", why)
 	}
 	return err
 }
@@ -253,15 +262,15 @@ func (s *Sweeper) sweepContent(ctx context.Context, inUse *usedContent, now time
 	if inUse.unknown {
 		return nil // any data set or table may be in use
 	}
-	if err := s.Datasets.Sweep(ctx, inUse.datasets, now, s.keepContent(wanted)); err != nil {
+	if err := s.d.Datasets.Sweep(ctx, inUse.datasets, now, s.keepContent(wanted)); err != nil {
 		return err
 	}
-	return s.Tables.Sweep(ctx, inUse.tables, now, s.keepContent(wanted))
+	return s.d.Tables.Sweep(ctx, inUse.tables, now, s.keepContent(wanted))
 }
 
 // exceeded reports whether the quota is exceeded, counting the bytes that a rejected upload wanted.
 func (s *Sweeper) exceeded(wanted int64) bool {
-	return s.Config.Quota > 0 && s.Used()+wanted > s.Config.Quota
+	return s.d.Config.Quota > 0 && s.Used()+wanted > s.d.Config.Quota
 }
 
 // endedJob is a job that may be deleted, and the data that it refers to.
@@ -295,7 +304,7 @@ func (u *usedContent) remove(j endedJob) {
 // damaged record uses what its spec names.
 func (s *Sweeper) survey(ctx context.Context) (ended []endedJob, inUse *usedContent, err error) {
 	inUse = &usedContent{datasets: map[string]int{}, tables: map[string]int{}}
-	err = Each(ctx, s.State, JobPrefix, func(entry store.Entry) error {
+	err = Each(ctx, s.d.State, JobPrefix, func(entry store.Entry) error {
 		record, err := ReadJob(entry)
 		if IsDamaged(err) {
 			return s.spare(ctx, JobOfKey(entry.Key), inUse, err)
@@ -307,7 +316,7 @@ func (s *Sweeper) survey(ctx context.Context) (ended []endedJob, inUse *usedCont
 		j := endedJob{id: job.GetJobId(), dataset: job.GetDatasetId(), tables: record.GetTableIds(),
 			end: job.GetEndTime().AsTime()}
 		inUse.add(j)
-		if Ended(job) && !s.IsUnfinished(j.id) {
+		if Ended(job) && !s.d.Jobs.IsUnfinished(j.id) {
 			ended = append(ended, j)
 		}
 		return nil
@@ -318,14 +327,14 @@ func (s *Sweeper) survey(ctx context.Context) (ended []endedJob, inUse *usedCont
 
 // spare adds what a job with a damaged record uses. If its spec cannot be read either, anything may be in use.
 func (s *Sweeper) spare(ctx context.Context, id string, inUse *usedContent, damage error) error {
-	spec, err := s.ReadSpec(ctx, id)
+	spec, err := s.d.Specs.Spec(ctx, id)
 	switch {
 	case err == nil:
 		inUse.add(endedJob{dataset: spec.GetDatasetId(), tables: wire.TableIDs(spec)})
-		s.Logger.Error("the record of a job is damaged; the job and what it uses are kept", "job", id, "error", damage)
+		s.d.Logger.Error("the record of a job is damaged; the job and what it uses are kept", "job", id, "error", damage)
 	case fault.Is(err, SpecDamaged) || IsDamaged(err): // the latter if the spec is missing
 		inUse.unknown = true
-		s.Logger.Error("the record and the spec of a job are damaged; all data sets and tables are kept", "job", id,
+		s.d.Logger.Error("the record and the spec of a job are damaged; all data sets and tables are kept", "job", id,
 			"error", damage)
 	default:
 		return err
@@ -337,12 +346,12 @@ func (s *Sweeper) spare(ctx context.Context, id string, inUse *usedContent, dama
 // last use, with 0 meaning forever, and the reason to log when it is deleted.
 func (s *Sweeper) keepContent(wanted int64) func() (time.Duration, string) {
 	return func() (time.Duration, string) {
-		if s.Hold.Active() {
+		if s.d.Hold.Active() {
 			return 0, "" // a backup has begun, so deleting would free nothing
 		}
-		if s.exceeded(wanted) && (s.Config.KeepDatasets == 0 || s.Config.KeepDatasets > keepUnused) {
+		if s.exceeded(wanted) && (s.d.Config.KeepDatasets == 0 || s.d.Config.KeepDatasets > keepUnused) {
 			return keepUnused, "no job refers to it, and the quota is exceeded"
 		}
-		return s.Config.KeepDatasets, "no job uses it, and its retention period has passed"
+		return s.d.Config.KeepDatasets, "no job uses it, and its retention period has passed"
 	}
 }

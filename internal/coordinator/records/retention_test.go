@@ -43,6 +43,13 @@ func (none) DeleteUnused(context.Context, string, time.Time, time.Duration, stri
 
 var errDenied = errors.New("access denied")
 
+// endedJobs are jobs that have ended. delete is called by each deletion.
+type endedJobs struct{ delete func() }
+
+func (endedJobs) IsUnfinished(string) bool { return false }
+
+func (j endedJobs) Delete(context.Context, string, time.Time) error { j.delete(); return nil }
+
 // newSweeper returns a Sweeper of blobs of 400 bytes, with two jobs that ended long ago.
 func newSweeper(t *testing.T, cfg RetentionConfig, deleteJob func()) *Sweeper {
 	t.Helper()
@@ -68,8 +75,7 @@ func newSweeper(t *testing.T, cfg RetentionConfig, deleteJob func()) *Sweeper {
 	return NewSweeper(SweeperDependencies{
 		Config: cfg, State: state, Blobs: &blobs{}, Total: &atomic.Int64{}, Freed: &atomic.Int64{}, Hold: &Hold{},
 		Logger: hclog.NewNullLogger(), Now: func() time.Time { return now }, Datasets: none{}, Tables: none{},
-		IsUnfinished: func(string) bool { return false },
-		DeleteJob:    func(context.Context, string, time.Time) error { deleteJob(); return nil },
+		Jobs: endedJobs{deleteJob},
 	})
 }
 
@@ -93,7 +99,7 @@ func TestAnUploadRefusedDuringASweep(t *testing.T) {
 func TestNothingIsDeleted(t *testing.T) {
 	fail := func() { t.Error("a job is deleted") }
 	s := newSweeper(t, RetentionConfig{KeepJobs: time.Hour}, fail)
-	end, err := s.Hold.Begin(t.Context())
+	end, err := s.d.Hold.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +116,8 @@ func TestNothingIsDeleted(t *testing.T) {
 func TestTheQuotaStopsIfNothingIsFreed(t *testing.T) {
 	deleted := 0
 	s := newSweeper(t, RetentionConfig{Quota: 300}, func() { deleted++ })
-	now := s.Now()
-	s.Now = func() time.Time { return now }
+	now := s.d.Now()
+	s.d.Now = func() time.Time { return now }
 	for at, want := range []int{1, 1, 2} { // refused uploads wake more sweeps
 		if at == 2 {
 			now = now.Add(stuckTime)
@@ -128,10 +134,10 @@ func TestTheQuotaGoesOnWhileBlobsAreStored(t *testing.T) {
 	deleted := 0
 	s = newSweeper(t, RetentionConfig{Quota: 300}, func() {
 		deleted++
-		s.Freed.Add(50)
-		s.Total.Add(100 - 50) // a snapshot is stored
+		s.d.Freed.Add(50)
+		s.d.Total.Add(100 - 50) // a snapshot is stored
 	})
-	s.Datasets = kept{}
+	s.d.Datasets = kept{}
 	if err := s.Sweep(t.Context()); err != nil || deleted != 2 {
 		t.Errorf("%d jobs are deleted, want 2, %v", deleted, err)
 	}
@@ -142,16 +148,21 @@ type kept struct{ none }
 
 func (kept) DeleteUnused(context.Context, string, time.Time, time.Duration, string) error { return nil }
 
+// damagedSpecs are specs that cannot be read.
+type damagedSpecs struct{}
+
+func (damagedSpecs) Spec(context.Context, string) (*cleavev1.JobSpec, error) {
+	return nil, fault.New(fault.DataLoss, "SPEC_DAMAGED", "the spec is damaged")
+}
+
 // While it is not known what a damaged job uses, the quota deletes no results, because their data would stay.
 func TestTheQuotaSparesJobsBesideDamagedOnes(t *testing.T) {
 	s := newSweeper(t, RetentionConfig{Quota: 300}, func() { t.Error("a job is deleted") })
 	damaged := store.Entry{Key: JobKey("01a1e7eb-8bfa-701c-9b27-f3f83954e7bf"), Value: []byte{0xff}}
-	if _, err := s.State.Commit(t.Context(), store.Txn{Put: []store.Entry{damaged}}); err != nil {
+	if _, err := s.d.State.Commit(t.Context(), store.Txn{Put: []store.Entry{damaged}}); err != nil {
 		t.Fatal(err)
 	}
-	s.ReadSpec = func(context.Context, string) (*cleavev1.JobSpec, error) {
-		return nil, fault.New(fault.DataLoss, "SPEC_DAMAGED", "the spec is damaged")
-	}
+	s.d.Specs = damagedSpecs{}
 	if err := s.Sweep(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -160,15 +171,15 @@ func TestTheQuotaSparesJobsBesideDamagedOnes(t *testing.T) {
 // Refused uploads wake a sweep every few seconds, but counting all blobs of a bucket takes long.
 func TestBlobsAreNotCountedByEverySweep(t *testing.T) {
 	s := newSweeper(t, RetentionConfig{Quota: 500}, func() {})
-	now := s.Now()
-	s.Now = func() time.Time { return now }
-	s.Blobs.(*blobs).count = func() { now = now.Add(2 * recount) }
+	now := s.d.Now()
+	s.d.Now = func() time.Time { return now }
+	s.d.Blobs.(*blobs).count = func() { now = now.Add(2 * recount) }
 	for at, want := range []int{1, 1, 2} {
 		if at == 2 {
 			now = now.Add(recount)
 		}
-		if err := s.Sweep(t.Context()); err != nil || s.Blobs.(*blobs).counts != want {
-			t.Errorf("sweep %d: the blobs were counted %d times, want %d, %v", at, s.Blobs.(*blobs).counts, want, err)
+		if err := s.Sweep(t.Context()); err != nil || s.d.Blobs.(*blobs).counts != want {
+			t.Errorf("sweep %d: the blobs were counted %d times, want %d, %v", at, s.d.Blobs.(*blobs).counts, want, err)
 		}
 	}
 }

@@ -58,13 +58,13 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	}
 	endTurn := sync.OnceFunc(func() { <-s.Predictions })
 	defer endTurn()
-	need := s.MemoryFor(ctx, request.GetDatasetId(), request.GetTableId())
+	need := s.Room.MemoryFor(ctx, request.GetDatasetId(), request.GetTableId())
 	if record.GetModelBlob() == "" {
-		before := s.MemoryFor(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
+		before := s.Room.MemoryFor(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
 		need.ToLoad += before.ToLoad + need.Total + before.Total // both are copied to compare them
 		need.Held = append(need.Held, before.Held...)
 	}
-	release, err := s.Borrow(ctx, need)
+	release, err := s.Room.Borrow(ctx, need)
 	if err != nil {
 		return err
 	}
@@ -294,7 +294,7 @@ func (s *Service) freshPoints(ctx context.Context, record *statev1.JobRecord,
 				"data set", record.GetJob().GetJobId()).
 			OnField("table_id").With("job_id", record.GetJob().GetJobId())
 	}
-	err = s.CheckRows(ctx, id)
+	err = s.Room.CheckTableRows(ctx, id)
 	var made *recipe.Prepared
 	if err == nil {
 		made, err = s.Problems.Apply(ctx, steps, id)

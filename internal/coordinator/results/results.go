@@ -33,8 +33,8 @@ import (
 type Service struct {
 	cleavev1.UnimplementedJobServiceServer
 
-	// Ended returns the record of a job that has ended, if the caller may see it.
-	Ended     func(ctx context.Context, job string) (*statev1.JobRecord, error)
+	Jobs      Jobs
+	Room      Room
 	Parts     *Parts
 	Rows      *datasets.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
 	Downloads *queue.DownloadMemory
@@ -44,15 +44,25 @@ type Service struct {
 	Problems *runner.ProblemMaker
 	Fleet    *fleet.Fleet
 
-	// Borrow waits until a call may hold data. MemoryFor returns what a data set, or tables and their points, take.
-	Borrow    func(ctx context.Context, data Memory) (release func(), err error)
-	MemoryFor func(ctx context.Context, dataset string, tables ...string) Memory
-	// CheckRows rejects a table with too many rows, before it is read.
-	CheckRows func(ctx context.Context, table string) error
-
 	Predictions    chan struct{} // semaphore of MaxPredictions; holds one value for each prediction in progress
 	SlowReader     time.Duration // how long a prediction waits for its turn
 	PredictionWait time.Duration // how long it waits for workers or for their memory
+}
+
+// Jobs are the jobs of the coordinator; see jobs.Manager.
+type Jobs interface {
+	// Ended returns the record of a job that has ended, if the caller may see it.
+	Ended(ctx context.Context, job string) (*statev1.JobRecord, error)
+}
+
+// Room decides whether there is room for what a call needs; see api.Room.
+type Room interface {
+	// MemoryFor returns what a data set takes, or tables and the points that are made from them.
+	MemoryFor(ctx context.Context, dataset string, tables ...string) Memory
+	// Borrow waits until a call may hold data.
+	Borrow(ctx context.Context, data Memory) (release func(), err error)
+	// CheckTableRows rejects a table with too many rows, before it is read.
+	CheckTableRows(ctx context.Context, table string) error
 }
 
 // Memory is about how much memory the data of a job take, in bytes.
@@ -87,7 +97,7 @@ func (s *Service) GetResult(ctx context.Context,
 // Record returns the record of a job that has a result, because it succeeded or was canceled. It fails for any
 // other job.
 func (s *Service) Record(ctx context.Context, id string) (*statev1.JobRecord, error) {
-	record, err := s.Ended(ctx, id)
+	record, err := s.Jobs.Ended(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package coordinator_test
+package runner_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package coordinator_test
+package runner_test
 
 import (
 	"fmt"
@@ -15,17 +15,6 @@ import (
 	"github.com/cleave-project/cleave/test/coordinatortest"
 	"github.com/cleave-project/cleave/test/testscale"
 )
-
-// groups are points in three groups, row i in group i mod 3.
-func groups(t *testing.T, n int) *dataset.Points {
-	t.Helper()
-	points := coordinatortest.Noise(t, n, 3)
-	for i := range n {
-		points.Row(i)[0] += 12 * float64(i%3)
-		points.Row(i)[1] += 9 * float64(i%3/2)
-	}
-	return points
-}
 
 // groupGraph is a graph of three groups, vertex i in group i mod 3.
 func groupGraph(t *testing.T, n int) *dataset.Graph {
@@ -50,7 +39,7 @@ func groupGraph(t *testing.T, n int) *dataset.Graph {
 // labels for every k.
 func TestRangesOnWorkers(t *testing.T) {
 	h := coordinatortest.Start(t, coordinatortest.Config())
-	points := groups(t, 90)
+	points := coordinatortest.Groups(t, 90)
 	graph := groupGraph(t, 60)
 	var pairs []string
 	for i := range 57 {
@@ -91,7 +80,7 @@ func TestRangesOnWorkers(t *testing.T) {
 			c.spec.Restarts = 0 // which eigenvectors have none of
 		}
 		c.spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: h.Send(name, c.data)}
-		want[name] = local(t, c.data, c.spec)
+		want[name] = coordinatortest.Local(t, c.data, c.spec)
 	}
 	for workers := range 3 {
 		defer h.StartWorker(fmt.Sprint("worker ", workers))()
@@ -161,7 +150,7 @@ func labelsOf(h *coordinatortest.Harness, id string, k uint32) (labels []uint32,
 // Ranges that cannot be run are refused when the job is created.
 func TestRangesThatAreRefused(t *testing.T) {
 	h := coordinatortest.Start(t, coordinatortest.Config())
-	id := h.Send("groups", groups(t, 30))
+	id := h.Send("groups", coordinatortest.Groups(t, 30))
 	for name, change := range map[string]func(s *cleavev1.JobSpec){
 		"from 1":    func(s *cleavev1.JobSpec) { s.GetKRange().Min = 1 },
 		"backwards": func(s *cleavev1.JobSpec) { s.GetKRange().Min = 6 },

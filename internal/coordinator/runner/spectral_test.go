@@ -1,4 +1,4 @@
-package coordinator_test
+package runner_test
 
 import (
 	"math"
@@ -60,7 +60,7 @@ func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
 		}
 		c.spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: d.GetDatasetId()}
 		c.spec.Seed = 5
-		want := local(t, c.data, c.spec)
+		want := coordinatortest.Local(t, c.data, c.spec)
 		id := h.Create(c.spec)
 		job := h.End(id)
 		if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED ||
@@ -74,7 +74,7 @@ func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
 		if want.Spectral.Embedding == nil {
 			continue
 		}
-		if got, err := embeddingOf(h, id); err != nil || !reflect.DeepEqual(got, want.Spectral.Embedding) {
+		if got, err := h.Embedding(id); err != nil || !reflect.DeepEqual(got, want.Spectral.Embedding) {
 			t.Errorf("%s: the embedding differs from that of a local run (%v)", name, err)
 		}
 		stream, err := h.Jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: id,
