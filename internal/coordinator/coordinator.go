@@ -52,7 +52,7 @@ type Coordinator struct {
 	stopWriting context.CancelFunc
 	sweeping    signal.Group  // background cleanups
 	cleaned     chan struct{} // closed once a leader has deleted what earlier coordinators left behind
-	disowned    chan error    // receives the error if the blobs turn out to be unusable, such as those of another cluster
+	disowned    chan error    // receives the error if the blobs are unusable, such as those of another cluster
 	close       func() error  // runs closeAll once and returns its error
 }
 

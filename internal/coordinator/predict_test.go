@@ -261,7 +261,8 @@ func TestPredictionWithoutRoom(t *testing.T) {
 	request := &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}
 	hasty := *h.Coordinator.Results()
 	hasty.PredictionWait = time.Millisecond
-	if err := hasty.Predict(t.Context(), request, unsent); !fault.Is(err, "NO_ROOM") || !strings.Contains(err.Error(), "other jobs hold the rest") {
+	if err := hasty.Predict(t.Context(), request, unsent); !fault.Is(err, "NO_ROOM") ||
+		!strings.Contains(err.Error(), "other jobs hold the rest") {
 		t.Errorf("while another job holds the memory: %v", err)
 	}
 	x.Release()

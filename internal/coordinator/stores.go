@@ -91,8 +91,8 @@ const (
 
 // claim returns the claim of this cluster on its blob store.
 func (c *Coordinator) claim() records.ClusterClaim {
-	claim := records.ClusterClaim{State: c.storage.state, Blobs: c.storage.blobs, Commit: c.storage.writer.Commit, Where: c.cfg.Blobs,
-		Host: c.advertised(), Now: c.cfg.Now(), Settle: claimSettle}
+	claim := records.ClusterClaim{State: c.storage.state, Blobs: c.storage.blobs, Commit: c.storage.writer.Commit,
+		Where: c.cfg.Blobs, Host: c.advertised(), Now: c.cfg.Now(), Settle: claimSettle}
 	if c.cfg.Stores.Blobs != nil || c.cfg.Blobs == blobsInMemory ||
 		c.cfg.Store == storeEmbedded && c.cfg.Blobs == defaultBlobs(c.cfg.DataDir) {
 		claim.Settle = 0 // the data directory is locked

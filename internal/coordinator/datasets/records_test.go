@@ -169,7 +169,8 @@ func TestADamagedRecord(t *testing.T) {
 	s := NewDatasets(memoryConfig(t))
 	damaged := s.addPoint(t, 1)
 	sound := s.addPoint(t, 2)
-	if err := s.cfg.Writer.Commit(store.Txn{Put: []store.Entry{{Key: s.key(damaged), Value: []byte("x")}}}); err != nil {
+	txn := store.Txn{Put: []store.Entry{{Key: s.key(damaged), Value: []byte("x")}}}
+	if err := s.cfg.Writer.Commit(txn); err != nil {
 		t.Fatal(err)
 	}
 	all, _, err := List(t.Context(), s.Store, &cleavev1.ListDatasetsRequest{}, (*statev1.ContentRecord).GetDataset)

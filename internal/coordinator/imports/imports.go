@@ -188,8 +188,8 @@ func (i *Importer) store(ctx context.Context, request *cleavev1.ImportTableReque
 		return nil, err
 	}
 	stored := added.GetTable()
-	i.d.Logger.Info("table is imported", "table", stored.GetTableId(), "objects", len(sources), "rows", stored.GetRows(),
-		"bytes", stored.GetBytes())
+	i.d.Logger.Info("table is imported", "table", stored.GetTableId(), "objects", len(sources),
+		"rows", stored.GetRows(), "bytes", stored.GetBytes())
 	return stored, nil
 }
 

@@ -176,7 +176,8 @@ func (m *Manager) adoptWhenKnown(id string) {
 		if err == nil || Interrupted(err) || m.d.Writer.Context.Err() != nil {
 			return
 		}
-		m.d.Logger.Warn("a job that may have been created cannot be looked up now, trying again", "job", id, "error", err)
+		m.d.Logger.Warn("a job that may have been created cannot be looked up now, trying again", "job", id,
+			"error", err)
 		if pause.Wait(m.d.Writer.Context) != nil {
 			return
 		}

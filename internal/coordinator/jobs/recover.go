@@ -67,8 +67,8 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 	attemptReached(record, stored)
 	forgiveAttempts(record, m.d.Outlived)
 	if class := clustering.NumericClass(); setNumericClass(record, class, stored) {
-		m.d.Logger.Warn("restarting job from scratch: it was run before by a coordinator of a different numeric class, "+
-			"which is of another version or architecture", "job", id, "now", class)
+		m.d.Logger.Warn("restarting job from scratch: it was run before by a coordinator of a different numeric "+
+			"class, which is of another version or architecture", "job", id, "now", class)
 	}
 	log.SetDoubt(record.GetDoubt())
 	j := m.newJob(record, log, true)
@@ -158,7 +158,8 @@ func (m *Manager) endAttempt(j *Job, change func(*statev1.JobRecord)) {
 	if !j.counted {
 		return
 	}
-	err := j.write(m.d.Writer.Context, m.d.Writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
+	urgent := store.Txn{Urgent: true}
+	err := j.write(m.d.Writer.Context, m.d.Writer.Commit, urgent, func(record *statev1.JobRecord) error {
 		change(record)
 		return nil
 	})

@@ -331,7 +331,8 @@ func (s *Sweeper) spare(ctx context.Context, id string, inUse *usedContent, dama
 	switch {
 	case err == nil:
 		inUse.add(endedJob{dataset: spec.GetDatasetId(), tables: wire.TableIDs(spec)})
-		s.d.Logger.Error("the record of a job is damaged; the job and what it uses are kept", "job", id, "error", damage)
+		s.d.Logger.Error("the record of a job is damaged; the job and what it uses are kept", "job", id,
+			"error", damage)
 	case fault.Is(err, SpecDamaged) || IsDamaged(err): // the latter if the spec is missing
 		inUse.unknown = true
 		s.d.Logger.Error("the record and the spec of a job are damaged; all data sets and tables are kept", "job", id,
