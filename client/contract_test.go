@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -36,7 +37,7 @@ type contractCase struct {
 
 type contractError struct {
 	Code, Reason, Field string
-	RetryAfter          float64
+	RetryAfter          float64 // seconds
 }
 
 // contractKinds are the kinds of the codes in the contract.
@@ -55,7 +56,8 @@ func (e *contractError) status() error {
 	if e.Reason == "" {
 		return status.Error(e.code(), "not now")
 	}
-	return wire.Status(fault.New(contractKinds[e.Code], e.Reason, "not now").OnField(e.Field).RetryIn(e.RetryAfter))
+	wait := time.Duration(e.RetryAfter * float64(time.Second))
+	return wire.Status(fault.New(contractKinds[e.Code], e.Reason, "not now").OnField(e.Field).RetryIn(wait))
 }
 
 // contractServer plays a case.

@@ -74,7 +74,7 @@ func (e *Error) Temporary() bool {
 // ofFault returns the error for a fault.
 func ofFault(f *fault.Error) *Error {
 	return &Error{Code: wire.CodeOf(f.Kind), Reason: f.Reason, Message: f.Message, Field: f.Field, Metadata: f.Metadata,
-		RetryAfter: time.Duration(f.Retry * float64(time.Second)), cause: f}
+		RetryAfter: f.Retry, cause: f}
 }
 
 // refused converts a fault that was found before a call to an *Error. Other errors stay as they are, including
@@ -135,7 +135,7 @@ func (c *Client) unavailable(s *status.Status, err error) error {
 		f := fault.New(fault.Unavailable, reason, "the coordinator at %s cannot handle the call now: %s",
 			c.address, s.Message())
 		if delay, helps := wire.RetryDelay(err); helps {
-			f = f.RetryIn(delay.Seconds())
+			f = f.RetryIn(delay)
 		}
 		return ofCall(f, err, s.Code())
 	}
@@ -162,7 +162,7 @@ func watchLost(jobID string, err error) error {
 		return err
 	}
 	f := fault.New(fault.Unavailable, WatchLost, "job %s cannot be watched, and may still be running: %s",
-		jobID, e.Message).With("job_id", jobID).RetryIn(e.RetryAfter.Seconds())
+		jobID, e.Message).With("job_id", jobID).RetryIn(e.RetryAfter)
 	return ofCall(f, e, codes.Unavailable)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"maps"
 	"math"
 	"time"
 
@@ -76,7 +75,6 @@ func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.Job
 		if f.Kind == fault.Unavailable {
 			f.Kind = fault.Internal // the same request returns the same failure, so a retry does not help
 		}
-		f.Metadata = maps.Clone(f.Metadata) // that of the event
 		return ofFault(f.With("job_id", jobID))
 	}
 	return ofFault(fault.New(fault.Internal, "JOB_FAILED", "job %s failed", jobID).With("job_id", jobID))

@@ -133,9 +133,9 @@ func TestALongCallIsRepeated(t *testing.T) {
 func TestARefusalIsNoReasonToLeave(t *testing.T) {
 	options := func(address string) ([]grpc.DialOption, error) { return credentials.Dial{}.Options(nil, address) }
 	for reason, c := range map[string]struct {
-		seconds float64
-		stays   bool
-	}{"SLOW_READER": {1, true}, "SHUTTING_DOWN": {0, false}, wire.NotLeader: {0, false}} {
+		wait  time.Duration
+		stays bool
+	}{"SLOW_READER": {time.Second, true}, "SHUTTING_DOWN": {0, false}, wire.NotLeader: {0, false}} {
 		l, err := newLeader("127.0.0.1:1,127.0.0.1:2", options)
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ func TestARefusalIsNoReasonToLeave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.failed(address, wire.Status(fault.New(fault.Unavailable, reason, "not now").RetryIn(c.seconds)))
+		l.failed(address, wire.Status(fault.New(fault.Unavailable, reason, "not now").RetryIn(c.wait)))
 		if next, _, err := l.choose(); err != nil || (next == address) != c.stays {
 			t.Errorf("%s: %s follows %s, %v", reason, next, address, err)
 		}

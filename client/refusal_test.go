@@ -60,15 +60,15 @@ func connectTo(t *testing.T, handle func(call int32, stream grpc.ServerStream) e
 	return c, warnings
 }
 
-func refusal(seconds float64) error {
-	return wire.Status(fault.New(fault.ResourceExhausted, "TOO_MANY_CALLS", "there is too much to do").RetryIn(seconds))
+func refusal(wait time.Duration) error {
+	return wire.Status(fault.New(fault.ResourceExhausted, "TOO_MANY_CALLS", "there is too much to do").RetryIn(wait))
 }
 
 // A call that is refused for the moment is repeated, and the user is told.
 func TestRefusedCallsAreRepeated(t *testing.T) {
 	c, warnings := connectTo(t, func(call int32, stream grpc.ServerStream) error {
 		if call <= 2 {
-			return refusal(0.001)
+			return refusal(time.Millisecond)
 		}
 		return stream.SendMsg(&cleavev1.CancelJobResponse{Job: &cleavev1.Job{JobId: "job"}})
 	})
@@ -84,17 +84,17 @@ func TestRefusedCallsAreRepeated(t *testing.T) {
 
 // Nobody tries without end, nor where nothing says that it helps.
 func TestRefusalsAreBounded(t *testing.T) {
-	for seconds, want := range map[float64]int{0.0001: 1 + maxRefusals, 0: 1} {
+	for wait, want := range map[time.Duration]int{100 * time.Microsecond: 1 + maxRefusals, 0: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
 			c := refusedClient(t, func() error {
 				calls++
-				return refusal(seconds)
+				return refusal(wait)
 			})
 			_, err := c.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: "data"})
 			if e, is := errors.AsType[*Error](err); !is || e.Reason != "TOO_MANY_CALLS" ||
 				e.Code != codes.ResourceExhausted || calls != want {
-				t.Errorf("with a hint of %v s: %v after %d calls, want %d", seconds, err, calls, want)
+				t.Errorf("with a hint of %v: %v after %d calls, want %d", wait, err, calls, want)
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func TestUnavailableIsRepeatedWhenItSays(t *testing.T) {
 				t.Errorf("call %d came after %v", calls, time.Since(last))
 			}
 			last = time.Now()
-			return wire.Status(fault.New(fault.Unavailable, "NO_ROOM", "the workers are full").RetryIn(delay.Seconds()))
+			return wire.Status(fault.New(fault.Unavailable, "NO_ROOM", "the workers are full").RetryIn(delay))
 		}
 		c := refusedClient(t, full)
 		for what, call := range map[string]func() error{
@@ -184,7 +184,7 @@ func TestDownloadsGoOn(t *testing.T) {
 			Labels: all[first : first+1]}); err != nil || first == len(all)-1 {
 			return err
 		}
-		return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
+		return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(time.Millisecond))
 	})
 	if labels, err := c.Labels(t.Context(), "job"); err != nil || !slices.Equal(labels, all) {
 		t.Errorf("labels are %v, %v", labels, err)
@@ -193,7 +193,7 @@ func TestDownloadsGoOn(t *testing.T) {
 
 // An error of the caller's own code ends a call, also if it is one that calls to a coordinator are repeated for.
 func TestErrorsOfCallbacksEndCalls(t *testing.T) {
-	for _, own := range []error{status.Error(codes.Unavailable, "another service is away"), refusal(0.001)} {
+	for _, own := range []error{status.Error(codes.Unavailable, "another service is away"), refusal(time.Millisecond)} {
 		c, _ := connectTo(t, func(_ int32, stream grpc.ServerStream) error {
 			return stream.SendMsg(&cleavev1.GetLabelsResponse{Labels: []uint32{1}})
 		})
@@ -225,12 +225,12 @@ func TestWatchesGoOn(t *testing.T) {
 	c, warnings := connectTo(t, func(call int32, stream grpc.ServerStream) error {
 		switch call {
 		case 1:
-			return refusal(0.001)
+			return refusal(time.Millisecond)
 		case 2:
 			if err := stream.SendMsg(event(&cleavev1.Event{Sequence: 1})); err != nil {
 				return err
 			}
-			return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
+			return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(time.Millisecond))
 		}
 		return stream.SendMsg(
 			event(&cleavev1.Event{Sequence: 2,
@@ -271,7 +271,7 @@ func TestRefusedUploadsAreRepeated(t *testing.T) {
 			return wire.Status(fault.New(fault.NotFound, "DATASET_NOT_FOUND", "there is no such data set"))
 		}
 		if uploads++; uploads <= 2 {
-			return refusal(0.001)
+			return refusal(time.Millisecond)
 		}
 		return stream.SendMsg(&cleavev1.CreateDatasetResponse{Dataset: &cleavev1.Dataset{DatasetId: id}})
 	})

@@ -1,6 +1,6 @@
-// Package fault contains the errors that users can fix. Each has a kind, a stable reason in UPPER_SNAKE case, and a
-// sentence that says what is wrong, where, and what to do about it. Package wire converts faults to gRPC statuses with
-// google.rpc.ErrorInfo and back; the command line converts them to exit codes.
+// Package fault contains classified errors, as users and their programs get them. Each has a kind, a stable reason in
+// UPPER_SNAKE case, and a sentence that says what is wrong, where, and what to do about it. Package wire converts faults
+// to gRPC statuses with google.rpc.ErrorInfo and back; the command line converts them to exit codes.
 package fault
 
 import (
@@ -9,6 +9,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"strconv"
+	"time"
 )
 
 // Kind classifies a fault. Package wire maps it to a gRPC code.
@@ -37,14 +38,15 @@ const (
 	HandshakeFailed = "HANDSHAKE_FAILED" // one side does not accept the certificate of the other
 )
 
-// Error is a fault. Errors that wrap one are recognized by errors.As.
+// Error is a fault. Errors that wrap one are recognized by errors.As. Its methods return changed copies: an error may
+// be stored, and given out more than once.
 type Error struct {
 	Kind     Kind
 	Reason   string            // stable identifier in UPPER_SNAKE case, for programs
 	Message  string            // a sentence that tells the user what to do
 	Field    string            // path of the request field at fault; may be empty
 	Metadata map[string]string // details for programs, such as row, column or limit
-	Retry    float64           // seconds after which to retry; 0 if unknown
+	Retry    time.Duration     // how long to wait before retrying; 0 if unknown
 	Cause    error             // details for the log only, such as the path of a file; errors.Is does not see it
 }
 
@@ -92,31 +94,34 @@ func (e *Error) Problem() (row, column int, problem string, ok bool) {
 	return row, column, problem, true
 }
 
-// OnField sets the path of the request field at fault and returns e.
+// OnField returns e with the path of the request field at fault.
 func (e *Error) OnField(field string) *Error {
-	e.Field = field
-	return e
+	changed := *e
+	changed.Field = field
+	return &changed
 }
 
-// With adds a detail for programs and returns e.
+// With returns e with one more detail for programs.
 func (e *Error) With(key, value string) *Error {
-	if e.Metadata == nil {
-		e.Metadata = map[string]string{}
-	}
-	e.Metadata[key] = value
-	return e
+	changed := *e
+	changed.Metadata = make(map[string]string, len(e.Metadata)+1)
+	maps.Copy(changed.Metadata, e.Metadata)
+	changed.Metadata[key] = value
+	return &changed
 }
 
-// RetryIn sets the number of seconds after which to retry and returns e.
-func (e *Error) RetryIn(seconds float64) *Error {
-	e.Retry = seconds
-	return e
+// RetryIn returns e with how long to wait before retrying.
+func (e *Error) RetryIn(wait time.Duration) *Error {
+	changed := *e
+	changed.Retry = wait
+	return &changed
 }
 
-// Because sets the cause, which is only logged, and returns e.
+// Because returns e with its cause, which is only logged.
 func (e *Error) Because(cause error) *Error {
-	e.Cause = cause
-	return e
+	changed := *e
+	changed.Cause = cause
+	return &changed
 }
 
 // Wrap prefixes the message of a fault with a place, such as "points.csv: ", and keeps everything else. Other errors

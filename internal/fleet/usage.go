@@ -117,7 +117,9 @@ func (s *shortage) check(waiting string, err error) (string, error) {
 		limit = s.memory
 		waiting = fmt.Sprintf("waiting for a worker, up to %v: %s", limit, f.Message)
 		over := map[string]string{planning.DoesNotFit: notEnoughMemory, workerGone: workerCrashed}
-		f.Reason, f.Message = over[f.Reason], fmt.Sprintf("%s; no worker joined within %v", f.Message, limit)
+		late := *f
+		late.Reason, late.Message = over[f.Reason], fmt.Sprintf("%s; no worker joined within %v", f.Message, limit)
+		f = &late
 	case f != nil && (f.Reason == workerStalled || f.Reason == workerWrong):
 		waiting = "waiting for a worker: " + f.Message
 	default:

@@ -128,7 +128,8 @@ func Unavailable(reason, message string) error {
 }
 
 // newStatus returns a gRPC status whose details have the reason, the field and when to retry.
-func newStatus(code codes.Code, reason, message, field string, metadata map[string]string, retry float64) error {
+func newStatus(code codes.Code, reason, message, field string, metadata map[string]string,
+	retry time.Duration) error {
 	message = shorten(message)
 	info := &errdetails.ErrorInfo{Reason: reason, Domain: Domain, Metadata: shortenAll(metadata)}
 	details := []protoadapt.MessageV1{info}
@@ -138,8 +139,7 @@ func newStatus(code codes.Code, reason, message, field string, metadata map[stri
 		}}})
 	}
 	if retry > 0 {
-		details = append(details,
-			&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Duration(retry * float64(time.Second)))})
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(retry)})
 	}
 	s := status.New(code, message)
 	if detailed, err := s.WithDetails(details...); err == nil {
@@ -199,7 +199,7 @@ func Fault(err error) error {
 	if violations := detailOf[*errdetails.BadRequest](s).GetFieldViolations(); len(violations) > 0 {
 		f.Field = violations[0].GetField()
 	}
-	f.Retry = detailOf[*errdetails.RetryInfo](s).GetRetryDelay().AsDuration().Seconds()
+	f.Retry = detailOf[*errdetails.RetryInfo](s).GetRetryDelay().AsDuration()
 	return f
 }
 

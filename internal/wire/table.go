@@ -134,7 +134,7 @@ func tableTooLarge(bytes uint64, limit int64) error {
 		OnField("rows").With("limit_bytes", itoa(uint64(limit)))
 }
 
-// OnField sets the field of the request that a fault is about. Other errors are returned as they are.
+// OnField returns a fault with the field of the request that it is about. Other errors are returned as they are.
 func OnField(err error, field string) error {
 	if f, is := errors.AsType[*fault.Error](err); is {
 		return f.OnField(field)

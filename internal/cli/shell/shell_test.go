@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
@@ -73,7 +74,7 @@ func TestExitCode(t *testing.T) {
 		{status.Error(codes.Unavailable, "x"), 75},
 		{fault.New(fault.Unavailable, "NOT_REACHABLE", "nobody there"), 75},
 		{fault.New(fault.Unavailable, fault.HandshakeFailed, "another authority"), 1},
-		{fault.New(fault.ResourceExhausted, "TOO_MANY_JOBS", "later").RetryIn(1), 75},
+		{fault.New(fault.ResourceExhausted, "TOO_MANY_JOBS", "later").RetryIn(time.Second), 75},
 		{fault.New(fault.ResourceExhausted, "TOO_MANY_ROWS", "never"), 2},
 		{status.Error(codes.Internal, "x"), 1},
 	} {

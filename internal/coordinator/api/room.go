@@ -88,11 +88,11 @@ func (r *Room) checkQueue(owner string) error {
 	switch l := r.Limits; {
 	case l.Queued > 0 && all >= l.Queued:
 		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "the queue is full (%d jobs); try again later", all).
-			With("limit", fmt.Sprint(l.Queued)).RetryIn(queue.RetrySeconds)
+			With("limit", fmt.Sprint(l.Queued)).RetryIn(queue.RetryDelay)
 	case l.QueuedPerOwner > 0 && own >= l.QueuedPerOwner:
 		return fault.New(fault.ResourceExhausted, "OWN_QUEUE_FULL",
 			"%d of your jobs are queued, the maximum for one owner; try again later", own).
-			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(queue.RetrySeconds)
+			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(queue.RetryDelay)
 	}
 	return nil
 }

@@ -69,8 +69,8 @@ const keepLarge = time.Minute
 // minKept is the least that a kept upload counts for: its receiver, its header, a timer.
 const minKept = 4 << 10
 
-// RetryUpload is the number of seconds after which a refused upload may be tried again.
-const RetryUpload = 2
+// RetryUpload is how long a client should wait before it tries a refused upload again.
+const RetryUpload = 2 * time.Second
 
 // minUploads is the number of concurrent uploads that an owner may always have.
 const minUploads = 16

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/tap"
@@ -22,8 +23,8 @@ const (
 	// minWaitingCalls is how many calls may wait for their turn however few may run: a burst from one client waits
 	// instead of being refused.
 	minWaitingCalls = 128
-	// retryCall is the number of seconds after which a refused client may try again.
-	retryCall = 0.5
+	// retryCall is how long a refused client should wait before it tries again.
+	retryCall = 500 * time.Millisecond
 )
 
 // limiter has a limited number of slots. When more than half of them are taken, no client may have more than an equal

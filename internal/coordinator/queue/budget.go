@@ -220,8 +220,8 @@ func (r *Reservation) Join(other *Reservation) {
 // Release gives the bytes back. It may be called again.
 func (r *Reservation) Release() { r.share.budget.update(r.withdraw) }
 
-// RetrySeconds is how many seconds a client should wait that was refused for lack of room.
-const RetrySeconds = 5
+// RetryDelay is how long a client should wait that was refused for lack of room.
+const RetryDelay = 5 * time.Second
 
 // TooManyCalls is the reason of the fault of a call that is refused because others hold the bytes that it needs.
 const TooManyCalls = "TOO_MANY_LARGE_CALLS"
@@ -231,5 +231,5 @@ func TooManyLargeCalls(bytes int64) *fault.Error {
 	return fault.New(fault.ResourceExhausted, TooManyCalls,
 		"the call needs %s of the coordinator's memory, which jobs and other calls hold; try again when "+
 			"they have ended",
-		text.Bytes(bytes)).RetryIn(RetrySeconds)
+		text.Bytes(bytes)).RetryIn(RetryDelay)
 }

@@ -44,7 +44,7 @@ func (m *DownloadMemory) Begin(ctx context.Context, bytes uint64) (*Download, er
 	if fault.Is(err, TooManyCalls) {
 		err = fault.New(fault.ResourceExhausted, "TOO_MANY_DOWNLOADS",
 			"jobs and other downloads hold the memory that this one needs; try again when they have ended").RetryIn(
-			RetrySeconds)
+			RetryDelay)
 	}
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func Paced[M any](d *Download, send func(M) error) func(M) error {
 			return fault.New(fault.Unavailable, SlowReader,
 				"the stream was ended because others wait for the memory that it holds; read at least %d KiB "+
 					"per second", fairRate>>10).
-				RetryIn(RetrySeconds)
+				RetryIn(RetryDelay)
 		}
 		return send(message)
 	}

@@ -69,8 +69,8 @@ const recount = time.Minute
 // stuckTime is how long the quota deletes no job after deleting one has freed nothing.
 const stuckTime = 10 * time.Minute
 
-// RetryRoom is the number of seconds after which a client may try again that was refused for lack of disk space.
-const RetryRoom = 2
+// RetryRoom is how long a client should wait that was refused for lack of disk space.
+const RetryRoom = 2 * time.Second
 
 // Sweeper deletes jobs that ended long ago, data sets and tables that no job refers to, and what exceeds the quota of
 // the blob store. It never deletes anything that an unfinished job uses. One goroutine sweeps, while the coordinator

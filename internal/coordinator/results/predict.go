@@ -54,7 +54,7 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	case <-time.After(s.SlowReader): // as long as a download waits for memory
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS",
 			"%d predictions are already running, the maximum; try again later", MaxPredictions).RetryIn(
-			queue.RetrySeconds)
+			queue.RetryDelay)
 	}
 	endTurn := sync.OnceFunc(func() { <-s.Predictions })
 	defer endTurn()
@@ -186,7 +186,7 @@ func (s *Service) predictByKernel(
 	if why := fleet.WhyNoneReady(s.Fleet.Workers()); why != "" {
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS",
 			"new points of job %s need a worker, and %s; start a worker, and try again", job, why).
-			With("job_id", job).RetryIn(queue.RetrySeconds)
+			With("job_id", job).RetryIn(queue.RetryDelay)
 	}
 	trained, err := in.Load(ctx)
 	if err != nil {
@@ -236,7 +236,7 @@ func limitWaiting(ctx context.Context,
 			waits = time.AfterFunc(maxWait, func() {
 				giveUp(fault.New(fault.Unavailable, "NO_ROOM",
 					"the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(
-					queue.RetrySeconds))
+					queue.RetryDelay))
 			})
 		}
 	}
