@@ -159,12 +159,12 @@ func (n notGarbage) IsWriting(blob string) bool {
 
 // retry calls a function until it succeeds, ctx ends, or it fails with an error that does not mean that the store is
 // unavailable. A slow disk thus delays the start of a coordinator instead of failing it. With a shared store, every
-// error that is not permanent is retried.
+// error that is not permanent is retried, and a standby also waits for space in the store.
 func (c *Coordinator) retry(ctx context.Context, warning string, call func() error) error {
 	for pause := dial.NewBackoff(records.StoreRetries); ; {
 		err := call()
 		outcome := store.OutcomeOf(err)
-		mayPass := outcome == store.Unanswered || store.IsShared(c.cfg.Store) && outcome.MayPass()
+		mayPass := outcome == store.Unanswered || store.IsShared(c.cfg.Store) && (outcome.MayPass() || outcome == store.NoSpace)
 		if !mayPass {
 			return err
 		}

@@ -29,6 +29,7 @@ const (
 	dirInUse         = "DATA_DIR_IN_USE"
 	dirUnusable      = "DATA_DIR_UNUSABLE"
 	storeFailed      = "STORE_FAILED"
+	storeFull        = "STORE_FULL"
 	storeDamaged     = "STORE_DAMAGED"
 	blobsUnavailable = "BLOBS_UNAVAILABLE"
 )

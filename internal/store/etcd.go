@@ -216,6 +216,9 @@ func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (in
 	// If the conditions fail, the same atomic step reads the election key, which shows whether the election was lost
 	// or another condition does not hold.
 	resp, err := s.transact(ctx, conditions, changes, []clientv3.Op{clientv3.OpGet(term.key)})
+	if errors.Is(err, rpctypes.ErrNoSpace) {
+		return s.commitAtQuota(ctx, txn, err)
+	}
 	if err != nil {
 		if err = s.explain(err); OutcomeOf(err).MayPass() {
 			term.doubt(mark)
@@ -234,6 +237,29 @@ func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (in
 		return 0, errMoved
 	}
 	return 0, ErrConflict
+}
+
+// commitAtQuota returns the result of a transaction for which etcd has said that there is no space. Once that is so,
+// etcd refuses whatever puts something. But if other transactions have taken the space since this one was accepted, etcd
+// applies it, and says the same. Therefore this asks whether the state is as the transaction would have made it.
+func (s *etcdState) commitAtQuota(ctx context.Context, txn Txn, noSpace error) (int64, error) {
+	var applied []clientv3.Cmp
+	for _, e := range txn.Put {
+		sealed := string(sealValue(e.Key, e.Value))
+		applied = append(applied, clientv3.Compare(clientv3.Value(entryRoot+e.Key), "=", sealed))
+	}
+	for _, key := range txn.Delete {
+		applied = append(applied, clientv3.Compare(clientv3.CreateRevision(entryRoot+key), "=", 0))
+	}
+	written := clientv3.OpGet(entryRoot + txn.Put[0].Key) // etcd never refuses a transaction without a put
+	resp, err := s.transact(ctx, applied, []clientv3.Op{written}, nil)
+	if err != nil {
+		return 0, s.explain(err)
+	}
+	if !resp.Succeeded {
+		return 0, s.explain(noSpace)
+	}
+	return resp.Responses[0].GetResponseRange().Kvs[0].ModRevision, nil
 }
 
 func (s *etcdState) Close() error {
@@ -272,9 +298,9 @@ func explainEtcd(err error) error {
 		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LARGE",
 			"etcd refuses a transaction of this size; start etcd with --max-request-bytes=1572864 or more")
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		return fault.New(fault.ResourceExhausted, "STORE_FULL",
-			"etcd has reached its quota; delete jobs that are no longer needed, then compact and defragment etcd "+
-				"and disarm its alarm")
+		return fault.New(fault.ResourceExhausted, storeFull,
+			"etcd has reached its quota; compact and defragment it, or raise --quota-backend-bytes, and then disarm "+
+				"its alarm")
 	case errors.Is(err, rpctypes.ErrCorrupt):
 		return fault.New(fault.DataLoss, storeDamaged,
 			"etcd reports damaged data; restore it from a backup, or use another etcd")

@@ -15,7 +15,7 @@ const (
 	Done       Outcome = iota // there is no error
 	Refused                   // the store rejects the call, such as one for a blob that does not exist
 	Conflict                  // a condition of the transaction does not hold
-	NoSpace                   // the disk is full
+	NoSpace                   // the disk is full, or etcd has reached its quota
 	Unanswered                // the store does not answer now
 	Unclear                   // any other error, such as the end of the caller's context
 	Deposed                   // this process is not, or no longer, the leader
@@ -44,7 +44,7 @@ func OutcomeOf(err error) Outcome {
 		return Unclear
 	case f.Kind == fault.Unavailable:
 		return Unanswered
-	case f.Reason == DiskFull:
+	case f.Reason == DiskFull, f.Reason == storeFull:
 		return NoSpace
 	}
 	return Refused

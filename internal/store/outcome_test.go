@@ -24,14 +24,13 @@ func TestOutcomeOf(t *testing.T) {
 			Txn{Delete: []string{"a", "a"}}.validate(),
 			Txn{Delete: make([]string, MaxCommitOps+1)}.validate(),
 			checkName("../x"), valueDamaged("jobs/1"),
-			fault.Wrap(fault.New(fault.ResourceExhausted, "STORE_FULL", "full"), "leader election"),
 			explainEtcd(rpctypes.ErrTooManyOps), explainEtcd(rpctypes.ErrRequestTooLarge),
-			explainEtcd(rpctypes.ErrNoSpace), explainEtcd(rpctypes.ErrCorrupt),
-			explainEtcd(rpctypes.ErrPermissionDenied), explainEtcd(rpctypes.ErrUserEmpty),
+			explainEtcd(rpctypes.ErrCorrupt), explainEtcd(rpctypes.ErrPermissionDenied), explainEtcd(rpctypes.ErrUserEmpty),
 			fault.New(fault.DataLoss, "RESULT_DAMAGED", "damaged").Because(ErrClosed), // a cause is only for the log
 		},
 		Conflict: {ErrConflict},
-		NoSpace:  {full, fault.Wrap(full, "jobs/1")},
+		NoSpace: {full, fault.Wrap(full, "jobs/1"), explainEtcd(rpctypes.ErrNoSpace),
+			fault.Wrap(explainEtcd(rpctypes.ErrNoSpace), "leader election")},
 		Unanswered: {
 			explainEtcd(rpctypes.ErrNoLeader), explainEtcd(rpctypes.ErrTimeout), explainEtcd(rpctypes.ErrLeaderChanged),
 			unanswered(errDiskSlow),

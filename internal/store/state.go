@@ -15,7 +15,8 @@
 //	                                                     by itself  been committed       with the store
 //	Refused     not found, exists, too large, damaged    no         no                   no
 //	Conflict    ErrConflict                              no         no                   no
-//	NoSpace     DISK_FULL; somebody must free space      no         no                   no
+//	NoSpace     DISK_FULL, STORE_FULL: somebody must     no         no                   no
+//	            free space
 //	Unanswered  a fault of kind Unavailable              yes        yes                  no
 //	Unclear     the caller's context ended, and others   yes        yes                  no
 //	Deposed     ErrNotLeader                             no         no                   yes

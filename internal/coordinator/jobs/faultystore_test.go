@@ -82,7 +82,7 @@ func TestStoreThatRefusesTheEnd(t *testing.T) {
 	var refused atomic.Int64
 	h.State.Intercept(func(int64, func() error) error {
 		refused.Add(1)
-		return fault.New(fault.ResourceExhausted, "STORE_FULL", "the store is full")
+		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LARGE", "the end is too large")
 	})
 	close(g.Open)
 	for err == nil {
@@ -95,7 +95,7 @@ func TestStoreThatRefusesTheEnd(t *testing.T) {
 	_, err = h.Jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
 	coordinatortest.WantError(t, err, codes.FailedPrecondition, "JOB_NOT_ENDED")
 	if job := h.Job(id); job.GetState() != cleavev1.JobState_JOB_STATE_RUNNING ||
-		!strings.Contains(job.GetStatusMessage(), "the store is full") {
+		!strings.Contains(job.GetStatusMessage(), "the end is too large") {
 		t.Errorf("the job is %v", job)
 	}
 	h.Close()
