@@ -99,6 +99,9 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 	}
 	var layout []byte
 	if entries[0].Key == records.CreatedKey { // it sorts before all other keys
+		if entries[0].Damage != nil {
+			return entries[0].Damage
+		}
 		layout = entries[0].Value
 	}
 	if err := records.CheckLayout(layout); err != nil {

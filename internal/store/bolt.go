@@ -61,11 +61,16 @@ func stored(e Entry) []byte {
 	return sealValue(e.Key, append(revision, e.Value...))
 }
 
-// loaded returns the entry that stored made. The value of a damaged entry is damagedValue.
+// loaded returns the entry that stored made.
 func loaded(key, value []byte) Entry {
-	e := Entry{Key: string(key), Revision: revisionOf(value), Value: damagedValue}
-	content, intact := unsealValue(e.Key, value)
-	if intact && len(content) >= revisionBytes {
+	e := Entry{Key: string(key), Revision: revisionOf(value)}
+	content, err := unsealValue(e.Key, value)
+	switch {
+	case err != nil:
+		e.Damage = err
+	case len(content) < revisionBytes:
+		e.Damage = valueDamaged(e.Key)
+	default:
 		e.Value = bytes.Clone(content[revisionBytes:]) // the map is not to be changed, and goes away
 	}
 	return e
@@ -194,11 +199,8 @@ func (s *boltState) Get(ctx context.Context, key string) (found Entry, err error
 			return ErrNotFound
 		}
 		found = loaded([]byte(key), value)
-		return nil
+		return found.Damage
 	})
-	if err == nil && found.Damaged() {
-		err = valueDamaged(key)
-	}
 	if err != nil {
 		return Entry{}, err
 	}

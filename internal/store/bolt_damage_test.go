@@ -102,7 +102,7 @@ func TestEmbeddedPagesDamaged(t *testing.T) {
 			continue
 		}
 		for _, e := range list(t, s, "key/", "", 0) {
-			if !e.Damaged() && string(e.Value) != string(pattern(1000)) {
+			if e.Damage == nil && string(e.Value) != string(pattern(1000)) {
 				t.Errorf("bytes %d to %d are overwritten, and the value of %s is %d other bytes", at, end,
 					e.Key, len(e.Value))
 			}
@@ -129,11 +129,15 @@ func TestEmbeddedValueDamaged(t *testing.T) {
 	s := embedded(t, dir)
 	defer s.Close()
 	lead(t, s)
-	damaged := slices.DeleteFunc(list(t, s, "key/", "", 0), func(e Entry) bool { return !e.Damaged() })
+	damaged := slices.DeleteFunc(list(t, s, "key/", "", 0), func(e Entry) bool { return e.Damage == nil })
 	if len(damaged) != 1 {
 		t.Fatalf("%d values are damaged", len(damaged))
 	}
 	lost := damaged[0]
+	wantReason(t, lost.Damage, ValueDamaged)
+	if len(lost.Value) > 0 {
+		t.Errorf("what is left of the value is returned: %q", lost.Value)
+	}
 	_, err = s.Get(t.Context(), lost.Key)
 	wantReason(t, err, ValueDamaged)
 	commit(t, s, Txn{If: []Condition{{lost.Key, lost.Revision}}, Put: []Entry{{Key: lost.Key, Value: []byte("new")}}})

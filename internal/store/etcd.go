@@ -82,11 +82,11 @@ func (s *etcdState) Get(ctx context.Context, key string) (Entry, error) {
 	if len(resp.Kvs) == 0 {
 		return Entry{}, ErrNotFound
 	}
-	value, intact := unsealValue(key, resp.Kvs[0].Value)
-	if !intact {
-		return Entry{}, valueDamaged(key)
+	found := unsealEntry(resp.Kvs[0])
+	if found.Damage != nil {
+		return Entry{}, found.Damage
 	}
-	return Entry{Key: key, Value: value, Revision: resp.Kvs[0].ModRevision}, nil
+	return found, nil
 }
 
 func (s *etcdState) List(ctx context.Context, prefix, after string, limit int) ([]Entry, error) {
@@ -142,14 +142,11 @@ func (s *etcdState) Walk(ctx context.Context, visit func(Entry) error) (revision
 	}
 }
 
-// unsealEntry returns the entry of a key of etcd. A damaged value is replaced.
+// unsealEntry returns the entry of a key of etcd.
 func unsealEntry(kv *mvccpb.KeyValue) Entry {
-	key := string(kv.Key[len(entryRoot):])
-	value, intact := unsealValue(key, kv.Value)
-	if !intact {
-		value = damagedValue
-	}
-	return Entry{Key: key, Value: value, Revision: kv.ModRevision}
+	e := Entry{Key: string(kv.Key[len(entryRoot):]), Revision: kv.ModRevision}
+	e.Value, e.Damage = unsealValue(e.Key, kv.Value)
+	return e
 }
 
 // list returns the entries with keys from `from` up to but not including `to`.

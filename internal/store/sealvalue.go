@@ -16,13 +16,6 @@ const sealBytes = 4 + crc32.Size
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// damagedValue is what List and Walk return for a damaged value, so that they can go on with the others. It does not
-// decode as a protobuf message.
-var damagedValue = []byte{0}
-
-// Damaged reports whether the value of an entry that List or Walk returned is lost.
-func (e Entry) Damaged() bool { return bytes.Equal(e.Value, damagedValue) }
-
 // sealValue adds a checksum of the key and the value, because a bit flip in the file of a store would otherwise
 // change the state without an error. An empty value, which only marks that its key exists, stays empty.
 func sealValue(key string, value []byte) []byte {
@@ -34,16 +27,19 @@ func sealValue(key string, value []byte) []byte {
 	return append(sealed, value...)
 }
 
-// unsealValue returns the value that was sealed, and whether it is intact.
-func unsealValue(key string, sealed []byte) (value []byte, intact bool) {
+// unsealValue returns the value that was sealed, or a fault with the reason ValueDamaged.
+func unsealValue(key string, sealed []byte) (value []byte, err error) {
 	if len(sealed) == 0 {
-		return nil, true
+		return nil, nil
 	}
 	if len(sealed) < sealBytes || !bytes.HasPrefix(sealed, sealMark) {
-		return nil, false
+		return nil, valueDamaged(key)
 	}
 	value = sealed[sealBytes:]
-	return value, binary.LittleEndian.Uint32(sealed[len(sealMark):]) == valueSum(key, value)
+	if binary.LittleEndian.Uint32(sealed[len(sealMark):]) != valueSum(key, value) {
+		return nil, valueDamaged(key)
+	}
+	return value, nil
 }
 
 func valueSum(key string, value []byte) uint32 {

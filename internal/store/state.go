@@ -48,6 +48,10 @@ type Entry struct {
 	Key      string
 	Value    []byte
 	Revision int64 // revision of the key's last change; 0 means absent
+
+	// Damage is nil unless the value is lost: its checksum did not match. The Value is empty then. Only List,
+	// ListBackward and Walk return such entries, so that they can go on with the others.
+	Damage error
 }
 
 // Condition requires that a key was last changed at a revision; 0 requires that it is absent.
@@ -59,7 +63,7 @@ type Condition struct {
 // Txn is a set of changes that are made together if every condition holds, and not at all otherwise.
 type Txn struct {
 	If     []Condition
-	Put    []Entry // the Revision of an entry is ignored
+	Put    []Entry // only the Key and the Value of an entry count
 	Delete []string
 
 	// Urgent lets a transaction use the space that is reserved for those that end or delete something. One that puts
@@ -74,17 +78,16 @@ type State interface {
 	Get(ctx context.Context, key string) (Entry, error)
 
 	// List returns the entries whose keys begin with prefix and come strictly after `after` ("" means from the
-	// start), in key order, at most limit of them (0 means all). Damaged values are returned as bytes that do not
-	// decode as a protobuf message.
+	// start), in key order, at most limit of them (0 means all). The Damage of an entry says that its value is lost.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 
 	// ListBackward is List in descending key order: it returns the entries that come strictly before `before` (""
 	// means from the end).
 	ListBackward(ctx context.Context, prefix, before string, limit int) ([]Entry, error)
 
-	// Walk calls visit with every entry, in key order, all as they were at one revision, which it returns. Damaged
-	// values are those of List. It returns ErrCompacted if so much changed meanwhile that the store no longer knows
-	// that revision; the caller may start again.
+	// Walk calls visit with every entry, in key order, all as they were at one revision, which it returns. It returns
+	// ErrCompacted if so much changed meanwhile that the store no longer knows that revision; the caller may start
+	// again.
 	Walk(ctx context.Context, visit func(Entry) error) (revision int64, err error)
 
 	// Commit applies a transaction atomically and durably and returns the revision it created. It returns ErrConflict

@@ -280,7 +280,7 @@ func testModel(t *testing.T, b backend) {
 				r.Fatal(err)
 			}
 			for _, e := range txn.Put {
-				model[e.Key] = Entry{e.Key, e.Value, revision}
+				model[e.Key] = Entry{Key: e.Key, Value: e.Value, Revision: revision}
 			}
 			for _, k := range txn.Delete {
 				delete(model, k)

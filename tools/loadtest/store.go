@@ -14,6 +14,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -85,8 +86,8 @@ func multiply(ctx context.Context, dir string, jobs int) error {
 	if err != nil || len(entries) == 0 {
 		return errors.Join(err, errors.New("there is no job"))
 	}
-	record := &statev1.JobRecord{}
-	if err := proto.Unmarshal(entries[0].Value, record); err != nil {
+	record, err := records.Decode[statev1.JobRecord](entries[0])
+	if err != nil {
 		return err
 	}
 	const portion = 400 // in one transaction, with their requests

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -347,16 +348,36 @@ func TestBackupsNeedRoom(t *testing.T) {
 	}
 }
 
-// The head of a backup names values that were damaged before, and stays short however many there are.
+// damagedState is a State with damaged values.
+type damagedState struct {
+	store.State
+	keys map[string]bool
+}
+
+func (s damagedState) Walk(ctx context.Context, visit func(store.Entry) error) (int64, error) {
+	return s.State.Walk(ctx, func(e store.Entry) error {
+		if s.keys[e.Key] {
+			e.Value, e.Damage = nil, errors.New("the checksum does not match")
+		}
+		return visit(e)
+	})
+}
+
+// The head of a backup names values that were damaged before, and stays short however many there are. They are damaged
+// in what is restored, too.
 func TestBackupsNameDamagedValues(t *testing.T) {
 	s := filled(t)
-	s.put(t, records.DatasetPrefix+"d1", "\x00")
+	damaged := map[string]bool{records.DatasetPrefix + "d1": true}
+	s.put(t, records.DatasetPrefix+"d1", "the data set")
+	s.state = damagedState{s.state, damaged}
 	head, err := Check(bytes.NewReader(take(t, s)))
 	if err != nil || head.Damaged != 1 || !slices.Equal(head.DamagedKeys, []string{records.DatasetPrefix + "d1"}) {
 		t.Errorf("got %+v, %v", head, err)
 	}
 	for i := range 2 * maxDamagedKeys {
-		s.put(t, records.EventKey(finished, uint32(i)), "\x00")
+		key := records.EventKey(finished, uint32(i))
+		s.put(t, key, "an event")
+		damaged[key] = true
 	}
 	to := newStores(t)
 	content := take(t, s)
@@ -367,7 +388,14 @@ func TestBackupsNameDamagedValues(t *testing.T) {
 		len(head.DamagedKeys) != maxDamagedKeys {
 		t.Errorf("got %+v, %v", head, err)
 	}
-	if restored, err := to.state.Get(t.Context(), records.DatasetPrefix+"d1"); err != nil || !restored.Damaged() {
-		t.Errorf("restored as %+v, %v", restored, err)
+	restored, err := to.state.Get(t.Context(), records.DatasetPrefix+"d1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if record, err := records.Decode[statev1.ContentRecord](restored); !records.IsDamaged(err) {
+		t.Errorf("restored as %v, %v", record, err)
+	}
+	if head, err := Check(bytes.NewReader(take(t, to))); err != nil || head.Damaged != 1+2*maxDamagedKeys {
+		t.Errorf("a backup of what was restored: %+v, %v", head, err)
 	}
 }

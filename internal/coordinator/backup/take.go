@@ -109,8 +109,12 @@ func (c stateCopy) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// spool copies the state of one revision to the file, and returns its keys that blobs belong to. It copies what stands
-// for a damaged value too, so that the restored record is still a damaged one, and names it in the head.
+// lostValue stands for a damaged value in a backup. It does not decode as a message, so the restored record is damaged
+// too.
+var lostValue = []byte{0}
+
+// spool copies the state of one revision to the file, and returns its keys that blobs belong to. It names in the head
+// which values are damaged.
 func (b *Backup) spool(ctx context.Context) (keySet, error) {
 	keys := keySet{}
 	if _, err := b.state.Seek(0, io.SeekStart); err != nil {
@@ -127,7 +131,10 @@ func (b *Backup) spool(ctx context.Context) (keySet, error) {
 			return nil
 		}
 		keys.add(e.Key)
-		if e.Damaged() {
+		if e.Damage != nil {
+			e.Value = lostValue
+		}
+		if bytes.Equal(e.Value, lostValue) {
 			if b.head.Damaged++; b.head.Damaged <= maxDamagedKeys {
 				b.head.DamagedKeys = append(b.head.DamagedKeys, e.Key)
 			}

@@ -87,8 +87,8 @@ func Load(ctx context.Context, state store.State, job string, commit func(store.
 	}
 	l.keys = l.stored.keys
 	for _, entry := range entries {
-		batch := &statev1.EventBatch{}
-		if err := proto.Unmarshal(entry.Value, batch); err != nil {
+		batch, err := records.Decode[statev1.EventBatch](entry)
+		if err != nil {
 			return l, eventsDamaged(job, entry.Key, err)
 		}
 		for at, e := range batch.GetEvents() {

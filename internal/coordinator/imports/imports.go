@@ -408,8 +408,7 @@ func (i *Importer) sweep(ctx context.Context) error {
 	i.mu.Unlock()
 	var txn store.Txn
 	for _, entry := range entries {
-		old := &statev1.ImportRecord{}
-		if proto.Unmarshal(entry.Value, old) == nil && i.expired(old) {
+		if old, err := records.Decode[statev1.ImportRecord](entry); err == nil && i.expired(old) {
 			txn.Delete = append(txn.Delete, entry.Key)
 			// its request may have been repeated
 			txn.If = append(txn.If, store.Condition{Key: entry.Key, Revision: entry.Revision})

@@ -33,11 +33,14 @@ func IsDamaged(err error) bool {
 	return fault.Is(err, RecordDamaged) || fault.Is(err, store.ValueDamaged)
 }
 
-// Decode decodes the value of an entry, a message. Its errors have the reason RecordDamaged.
+// Decode decodes the value of an entry, a message. IsDamaged recognizes its errors.
 func Decode[M any, P interface {
 	*M
 	proto.Message
 }](entry store.Entry) (P, error) {
+	if entry.Damage != nil {
+		return nil, entry.Damage
+	}
 	record := P(new(M))
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
 		return nil, damagedRecord(entry.Key, err)
@@ -140,7 +143,7 @@ func (r *hashedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadJob decodes the record of a job. Its errors have the reason RecordDamaged.
+// ReadJob decodes the record of a job. IsDamaged recognizes its errors.
 func ReadJob(entry store.Entry) (*statev1.JobRecord, error) {
 	record, err := Decode[statev1.JobRecord](entry)
 	if err != nil {
