@@ -18,25 +18,10 @@ import (
 type caller struct {
 	net.Conn
 	client Conn
-	inside func() *grpc.ClientConn // to the gRPC server; made by the first call
-}
 
-func newCaller(conn net.Conn, client Conn) *caller {
-	inside := sync.OnceValue(func() *grpc.ClientConn {
-		inside, err := grpc.NewClient("passthrough:///coordinator",
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return client.Dial(ctx) }),
-			grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponseBytes)),
-			grpc.WithInitialWindowSize(windowBytes), grpc.WithInitialConnWindowSize(windowBytes),
-			// the client of the request decides whether to retry
-			grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
-		)
-		if err != nil {
-			panic(err) // an option is not valid
-		}
-		return inside
-	})
-	return &caller{Conn: conn, client: client, inside: inside}
+	mu     sync.Mutex
+	closed bool
+	inside *grpc.ClientConn // to the gRPC server; made by the first call
 }
 
 type callerKey struct{}
@@ -49,18 +34,48 @@ func (c callers) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newCaller(conn, conn.(Conn)), nil
+	return &caller{Conn: conn, client: conn.(Conn)}, nil
 }
 
-// Close closes the connection, and ends the calls that it made. If it made none, none can begin afterward.
+// Close closes the connection, and ends the calls that it made. None can begin afterward.
 func (c *caller) Close() error {
-	c.inside().Close()
+	c.mu.Lock()
+	c.closed = true
+	inside := c.inside
+	c.mu.Unlock()
+	if inside != nil {
+		inside.Close()
+	}
 	return c.Conn.Close()
 }
 
 // connection returns the connection to the gRPC server on which the client of a request is the caller.
 func connection(ctx context.Context) *grpc.ClientConn {
-	return ctx.Value(callerKey{}).(*caller).inside()
+	c := ctx.Value(callerKey{}).(*caller)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inside == nil {
+		c.inside = dialInside(c.client)
+		if c.closed {
+			c.inside.Close()
+		}
+	}
+	return c.inside
+}
+
+func dialInside(client Conn) *grpc.ClientConn {
+	inside, err := grpc.NewClient("passthrough:///coordinator",
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return client.Dial(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponseBytes)),
+		grpc.WithInitialWindowSize(windowBytes), grpc.WithInitialConnWindowSize(windowBytes),
+		// the client of the request decides whether to retry
+		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
+	)
+	if err != nil {
+		panic(err) // an option is not valid
+	}
+	return inside
 }
 
 const (

@@ -121,7 +121,7 @@ func post(t *testing.T, s *Server, w http.ResponseWriter, kind, encoding string,
 	listener := dial.ListenPipe(dial.PipeAddr{})
 	listener.Close()
 	conn, _ := net.Pipe()
-	c := newCaller(conn, dialer{listener: listener})
+	c := &caller{Conn: conn, client: dialer{listener: listener}}
 	defer c.Close()
 	request := httptest.NewRequestWithContext(context.WithValue(t.Context(), callerKey{}, c), http.MethodPost,
 		"http://localhost/cleave.v1.JobService/GetJob", body)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -78,9 +79,45 @@ func labelType(r *http.Request, name string) (string, error) {
 }
 
 // writeLabelObject writes labels as one JSON object with a list for each column; rows and ids are left out if they are
-// empty. If there are neither, it writes the labels while they arrive. Otherwise it copies all lists before it writes
-// the first, so that the client gets an error if the copies have no room or the call breaks, not half of a response.
+// empty. Every part has labels, and either all parts have rows or ids or none has.
 func (s *Server) writeLabelObject(ctx context.Context, w http.ResponseWriter, route Route, in proto.Message) error {
+	parts := receive(ctx, route.Method, in)
+	first := <-parts // the zero value if there are no labels
+	if first.err != nil {
+		return first.err
+	}
+	part, _ := first.message.(*cleavev1.GetLabelsResponse)
+	if len(part.GetRows()) == 0 && len(part.GetIds()) == 0 {
+		streamLabels(ctx, w, part, parts)
+		return nil
+	}
+	return s.spoolLabels(ctx, w, part, parts)
+}
+
+// streamLabels writes labels without rows and ids while they arrive.
+func streamLabels(ctx context.Context, w http.ResponseWriter, first *cleavev1.GetLabelsResponse, rest <-chan received) {
+	beginLabels(w, typeJSON, "json")
+	if _, err := fmt.Fprintf(w, `{"labels":[%s`, items(first.GetLabels())); err != nil {
+		return // the client has gone
+	}
+	for m := range rest {
+		if m.err != nil {
+			panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
+		}
+		part := m.message.(*cleavev1.GetLabelsResponse)
+		if _, err := fmt.Fprintf(w, ",%s", items(part.GetLabels())); err != nil {
+			return
+		}
+	}
+	if ctx.Err() == nil {
+		fmt.Fprintln(w, "]}")
+	}
+}
+
+// spoolLabels copies all lists before it writes the first, so that the client gets an error if the copies have no room
+// or the call breaks, not half of a response.
+func (s *Server) spoolLabels(ctx context.Context, w http.ResponseWriter, first *cleavev1.GetLabelsResponse,
+	rest <-chan received) error {
 	labels := s.newList()
 	rows := s.newList()
 	ids := s.newList()
@@ -88,37 +125,26 @@ func (s *Server) writeLabelObject(ctx context.Context, w http.ResponseWriter, ro
 	for _, l := range lists {
 		defer l.copy.Close()
 	}
-	opening := `{"labels":[` // empty once it is written
-	for m := range receive(ctx, route.Method, in) {
-		part, _ := m.message.(*cleavev1.GetLabelsResponse)
+	for part := first; part != nil; {
 		labels.add(items(part.GetLabels()))
 		rows.add(items(part.GetRows()))
 		ids.add(items(part.GetIds()))
-		if m.err == nil && rows.empty() && ids.empty() {
-			beginLabels(w, typeJSON, "json")
-			if _, err := io.Copy(w, io.MultiReader(strings.NewReader(opening), &labels.added)); err != nil {
-				return nil //nolint:nilerr // the client has gone
-			}
-			opening = ""
-			continue
-		}
 		for _, l := range lists {
-			if m.err == nil && !l.keep() {
-				m.err = noSpace("the labels")
+			if !l.keep() {
+				return noSpace("the labels")
 			}
 		}
-		if m.err != nil && opening == "" {
-			panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
+		next := <-rest
+		if next.err != nil {
+			return next.err
 		}
-		if m.err != nil {
-			return m.err
-		}
+		part, _ = next.message.(*cleavev1.GetLabelsResponse)
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
 	beginLabels(w, typeJSON, "json")
-	text := []io.Reader{strings.NewReader(opening), labels.copy}
+	text := []io.Reader{strings.NewReader(`{"labels":[`), labels.copy}
 	if !rows.empty() {
 		text = append(text, strings.NewReader(`],"rows":[`), rows.copy)
 	}

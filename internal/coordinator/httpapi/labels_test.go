@@ -99,7 +99,7 @@ func getLabelsAs(t *testing.T, format string, jobs cleavev1.JobServiceServer, s 
 	}()
 	client, pipe := net.Pipe()
 	defer pipe.Close()
-	c := newCaller(client, dialer{listener: listener})
+	c := &caller{Conn: client, client: dialer{listener: listener}}
 	defer c.Close()
 
 	var method Route
