@@ -61,12 +61,15 @@ func (c *Coordinator) request(method string, began time.Time, code codes.Code) {
 	c.count(func(m *coordinatorMetrics) {
 		m.requestSeconds.WithLabelValues(method).Observe(time.Since(began).Seconds())
 	})
-	c.Refused(method, code)
+	c.answered(method, code)
 }
 
 // Refused records a gRPC request that was rejected before it began. To keep the number of labels small, method must
 // be an existing one, or a single word for all others.
-func (c *Coordinator) Refused(method string, code codes.Code) {
+func (c *Coordinator) Refused(method string, code codes.Code) { c.answered(method, code) }
+
+// answered counts a gRPC request by its answer.
+func (c *Coordinator) answered(method string, code codes.Code) {
 	c.count(func(m *coordinatorMetrics) {
 		m.requests.WithLabelValues(method, code.String()).Inc()
 		if kind := uploads[method]; kind != "" {
