@@ -174,12 +174,9 @@ func (b *Backup) choose(ctx context.Context, keys keySet) error {
 	}
 	snapshots := map[string][]string{} // by job
 	for _, blob := range names {
-		parts := strings.SplitN(blob, "/", 3)
-		if len(parts) < 3 {
-			continue
-		}
-		unfinished, exists := keys[parts[0]+"/"+parts[1]+"/"]
-		switch id := parts[1]; {
+		id, prefix := records.OwnerOfBlob(blob)
+		unfinished, exists := keys[prefix]
+		switch {
 		case !exists:
 		case strings.HasPrefix(blob, records.SnapshotPrefix(id)):
 			if unfinished {

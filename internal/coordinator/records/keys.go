@@ -146,6 +146,16 @@ func JobKey(id string) string {
 // NewBlob returns a name for a blob of the given record that was never used before.
 func NewBlob(key string) string { return key + "/" + uuid.NewString() }
 
+// OwnerOfBlob returns the ID of the data set, table or job that a blob belongs to, and the prefix that its blobs share.
+// Both are empty for IdentityBlob.
+func OwnerOfBlob(blob string) (id, prefix string) {
+	parts := strings.SplitN(blob, "/", 3)
+	if len(parts) < 3 {
+		return "", ""
+	}
+	return parts[1], parts[0] + "/" + parts[1] + "/"
+}
+
 // JobBlobPrefix returns the prefix of the names of all blobs of a job.
 func JobBlobPrefix(id string) string { return JobPrefix + id + "/" }
 
