@@ -168,7 +168,8 @@ func (g *Gate) TimeReaders(server any, stream grpc.ServerStream, info *grpc.Stre
 		sent: make(chan error, 1)})
 }
 
-// SendMsg sends in another goroutine, which ends at the latest when the handler returns and the stream ends.
+// SendMsg sends in another goroutine, because only the end of the handler ends a send that waits for the client. That
+// also ends the goroutine.
 func (s *timedStream) SendMsg(message any) error {
 	go func() {
 		s.sent <- fault.Guard(s.log.Error, func() error { return s.ServerStream.SendMsg(message) })
