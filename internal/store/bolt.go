@@ -109,7 +109,8 @@ type pageError struct{ what string }
 func (e *pageError) Error() string { return e.what }
 
 // usable returns why the state cannot be used, or nil. It looks at the size of the file, because most of a file that
-// was cut can still be read and written for a while, but is lost.
+// was cut can still be read and written for a while, but is lost. Readers look too, although that takes a system call:
+// what is left of the last page ends in zeros, not in a fault of memory, and there keys would seem to be absent.
 func (s *boltState) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -50,8 +50,6 @@ func (t *etcdTerm) keepAlive(ctx context.Context) {
 				next = time.After(min(pause, renewalRetry))
 			case a.sent.After(*t.renewed.Load()):
 				t.renewed.Store(&a.sent)
-				fallthrough
-			default:
 				late = time.Time{}
 			}
 		case <-next:

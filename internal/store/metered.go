@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -119,10 +118,18 @@ func (w observedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// isFailure reports whether err is a failure of the store, as opposed to a regular answer or a canceled call.
+// isFailure reports whether err is a failure of the store, as opposed to a regular answer, the end of a term, or a call
+// that its caller gave up.
 func isFailure(err error) bool {
-	answers := []error{ErrNotFound, ErrExists, ErrConflict, ErrClosed, context.Canceled}
-	return err != nil && !slices.ContainsFunc(answers, func(answer error) bool { return errors.Is(err, answer) })
+	switch OutcomeOf(err) {
+	case Done, Conflict, Deposed, Closed:
+		return false
+	case Refused:
+		return !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrExists)
+	case Unclear:
+		return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	}
+	return true
 }
 
 // countedBlobs keeps a running total of the bytes of the blobs.

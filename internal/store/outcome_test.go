@@ -70,3 +70,24 @@ func TestWhatOutcomesMean(t *testing.T) {
 		}
 	}
 }
+
+// What callers ask for, and how they end, raises no alert about the store.
+func TestFailuresOfStores(t *testing.T) {
+	for _, err := range []error{
+		nil, ErrNotFound, fmt.Errorf("blob %q: %w", "x", ErrExists), ErrConflict, ErrNotLeader, ErrClosed,
+		context.Canceled, fmt.Errorf("reading: %w", context.DeadlineExceeded),
+	} {
+		if isFailure(err) {
+			t.Errorf("%v is a failure", err)
+		}
+	}
+	for _, err := range []error{
+		unanswered(errDiskSlow), explainEtcd(rpctypes.ErrNoSpace), explainEtcd(rpctypes.ErrCorrupt),
+		explainEtcd(rpctypes.ErrPermissionDenied), valueDamaged("jobs/1"), io.ErrUnexpectedEOF,
+		&Failure{fault.New(fault.Unavailable, storeFailed, "failed")},
+	} {
+		if !isFailure(err) {
+			t.Errorf("%v is no failure", err)
+		}
+	}
+}
