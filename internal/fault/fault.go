@@ -1,6 +1,6 @@
 // Package fault contains classified errors, as users and their programs get them. Each has a kind, a stable reason in
-// UPPER_SNAKE case, and a sentence that says what is wrong, where, and what to do about it. Package wire converts faults
-// to gRPC statuses with google.rpc.ErrorInfo and back; the command line converts them to exit codes.
+// UPPER_SNAKE case, and a sentence that says what is wrong, where, and what to do about it. Package wire converts
+// faults to gRPC statuses with google.rpc.ErrorInfo and back; the command line converts them to exit codes.
 package fault
 
 import (
@@ -76,8 +76,8 @@ func InRow(row int, reason, format string, args ...any) *Error {
 // InCell is InRow for one column of the row: "row 3, column 1" and " is -7".
 func InCell(row, column int, reason, format string, args ...any) *Error {
 	problem := fmt.Sprintf(format, args...)
-	return Invalid(reason, "row %d, column %d%s", row, column, problem).With("row", strconv.Itoa(row)).With("column",
-		strconv.Itoa(column)).With(problemKey, problem)
+	return Invalid(reason, "row %d, column %d%s", row, column, problem).With("row", strconv.Itoa(row)).
+		With("column", strconv.Itoa(column)).With(problemKey, problem)
 }
 
 // Problem returns the place and the problem of a fault by InRow or InCell; column is negative by InRow. It returns
