@@ -148,8 +148,8 @@ func (s objectStore) explain(name string, err error) error {
 			name, ahead.Abs().Round(time.Second)).With("blob", name).Because(err)
 	}
 	return fault.New(fault.Unavailable, blobsUnavailable,
-		"the object store failed a request (blob %q: %s); see the coordinator's log", name, gcerrors.Code(err)).With(
-		"blob", name).Because(err)
+		"the object store failed a request (blob %q: %s); see the coordinator's log", name, gcerrors.Code(err)).
+		With("blob", name).Because(err)
 }
 
 // maxSkew is how far the time of a request may be from that of the store before stores refuse it.

@@ -52,8 +52,8 @@ func blobError(name string, err error) error {
 	var system syscall.Errno
 	if errors.As(err, &system) {
 		return fault.New(fault.Unavailable, blobsUnavailable,
-			"the blob store does not work now (blob %q: %v); the log of the coordinator has more", name, system).With(
-			"blob", name).Because(err)
+			"the blob store does not work now (blob %q: %v); the log of the coordinator has more", name, system).
+			With("blob", name).Because(err)
 	}
 	return fmt.Errorf("blob %q: %w", name, err)
 }

@@ -167,7 +167,10 @@ func (b countedBlobs) Delete(ctx context.Context, name string) error {
 
 // add adds to the total, unless it has not been counted yet.
 func (b countedBlobs) add(size int64) {
-	for total := b.bytes.Load(); total >= 0 && !b.bytes.CompareAndSwap(total, max(0, total+size)); total =
-		b.bytes.Load() {
+	for {
+		total := b.bytes.Load()
+		if total < 0 || b.bytes.CompareAndSwap(total, max(0, total+size)) {
+			return
+		}
 	}
 }

@@ -151,8 +151,8 @@ func unexpectedPart(part *cleavev1.CreateDatasetRequest, what, wanted string) er
 	if field == nil {
 		return fault.Invalid("PART_EMPTY", "a part of the upload has neither values nor edges nor sparse rows")
 	}
-	return fault.Invalid("UNEXPECTED_PART", "the upload of %s has %s; send %s", what, field.Name(), wanted).OnField(
-		string(field.Name()))
+	return fault.Invalid("UNEXPECTED_PART", "the upload of %s has %s; send %s", what, field.Name(), wanted).
+		OnField(string(field.Name()))
 }
 
 // denseUpload assembles points or a kernel matrix.

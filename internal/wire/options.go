@@ -42,8 +42,8 @@ func ChooseAlgorithm(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	}
 	if len(p.ProtoReflect().GetUnknown()) > 0 {
 		return fault.Invalid("UNKNOWN_ALGORITHM",
-			"the job has options that this version does not know, and no algorithm that it knows").OnField(
-			"spec.algorithm")
+			"the job has options that this version does not know, and no algorithm that it knows").
+			OnField("spec.algorithm")
 	}
 	request := Request(p, kind)
 	ExpectLabels(request, LabelUseOf(p))
@@ -84,8 +84,8 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	}
 	if g := p.GetNeighborGraph(); g != nil && g.Neighbors == nil {
 		return fault.Invalid("FIELD_REQUIRED",
-			"neighbor_graph does not say how many neighbors each row has; 10 is a good number").OnField(
-			"spec.neighbor_graph.neighbors")
+			"neighbor_graph does not say how many neighbors each row has; 10 is a good number").
+			OnField("spec.neighbor_graph.neighbors")
 	}
 	return faultOf(request.Check())
 }

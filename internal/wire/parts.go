@@ -40,8 +40,8 @@ func Parts(name string, d dataset.Dataset, start UploadStart, yield func(*cleave
 		header.Form = &cleavev1.DatasetHeader_SparsePoints{SparsePoints: &cleavev1.SparsePointsForm{Rows: uint32(d.N),
 			Columns: uint32(d.D)}}
 	}
-	if err := yield(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err !=
-		nil {
+	first := &cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}
+	if err := yield(first); err != nil {
 		return err
 	}
 	yield = skipArrived(start, yield)

@@ -16,8 +16,8 @@ func CheckInput(p *cleavev1.JobSpec) error {
 	case p.GetTable() == nil:
 		return nil
 	case p.GetTable().GetTableId() == "":
-		return fault.Invalid("FIELD_REQUIRED", "%s.table_id is required: upload the table first", fieldTable).OnField(
-			fieldTable + ".table_id")
+		return fault.Invalid("FIELD_REQUIRED", "%s.table_id is required: upload the table first", fieldTable).
+			OnField(fieldTable + ".table_id")
 	}
 	return nil
 }

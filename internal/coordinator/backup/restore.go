@@ -54,8 +54,8 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 			"the backup needs %s, but only %s are free; free some space, or restore to another disk",
 			text.Bytes(uint64(head.Bytes+room)), text.Bytes(uint64(free)))
 	}
-	if err := to.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey, Value: []byte(restoring)}}}); err !=
-		nil {
+	begun := store.Entry{Key: records.CreatedKey, Value: []byte(restoring)}
+	if err := to.Commit(store.Txn{Put: []store.Entry{begun}}); err != nil {
 		return head, err
 	}
 	if err := to.Claim(ctx); err != nil {

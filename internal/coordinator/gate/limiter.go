@@ -32,7 +32,7 @@ const (
 // else of it is read, so that an overloaded coordinator spends nothing on what it refuses.
 type limiter struct {
 	limit   int
-	refusal error // created once, because refusals come in bursts when the coordinator is overloaded
+	full    error // the answer if there is no slot; made once, because it is given in bursts under overload
 	waiting waiting
 
 	mu       sync.Mutex
@@ -41,9 +41,9 @@ type limiter struct {
 }
 
 func newLimiter(limit int, reason, message string) *limiter {
-	refusal := fault.New(fault.ResourceExhausted, reason, message, limit).With("limit", fmt.Sprint(limit)).
+	full := fault.New(fault.ResourceExhausted, reason, message, limit).With("limit", fmt.Sprint(limit)).
 		RetryIn(retryCall)
-	return &limiter{limit: limit, refusal: wire.Status(refusal), waiting: waiting{evictAfter: evictAfter},
+	return &limiter{limit: limit, full: wire.Status(full), waiting: waiting{evictAfter: evictAfter},
 		byClient: map[string]int{}}
 }
 
@@ -116,7 +116,7 @@ func (g *Gate) takeSlot(ctx context.Context, info *tap.Info) (context.Context, e
 	}
 	client := clientOf(ctx)
 	if !l.take(client) && !(l.inUse() >= l.limit && l.waiting.evict() && l.take(client)) {
-		return nil, l.refusal
+		return nil, l.full
 	}
 	s := &slot{giveBack: sync.OnceFunc(func() { l.giveBack(client) })}
 	s.handOver = context.AfterFunc(ctx, s.giveBack)

@@ -128,8 +128,8 @@ func list(ctx context.Context, bucket *blob.Bucket, u objects.URI) ([]string, er
 		}
 	}
 	if len(keys) == 0 {
-		return nil, fault.New(fault.NotFound, "NO_OBJECTS", "no object matches %s", u).OnField("uris").With("uri",
-			u.String())
+		return nil, fault.New(fault.NotFound, "NO_OBJECTS", "no object matches %s", u).OnField("uris").
+			With("uri", u.String())
 	}
 	slices.Sort(keys)
 	return keys, nil
@@ -184,8 +184,8 @@ func explain(u objects.URI, err error) error {
 	}
 	switch code := gcerrors.Code(err); {
 	case code == gcerrors.NotFound:
-		return fault.New(fault.NotFound, "NO_OBJECTS", "there is no object %s", u).OnField("uris").With("uri",
-			u.String())
+		return fault.New(fault.NotFound, "NO_OBJECTS", "there is no object %s", u).OnField("uris").
+			With("uri", u.String())
 	case code == gcerrors.PermissionDenied, strings.Contains(err.Error(), "StatusCode: 403"):
 		return fault.New(fault.PermissionDenied, "OBJECT_DENIED",
 			"the object store denies access to %s (%s); its owner can allow it to the credentials of the coordinator",

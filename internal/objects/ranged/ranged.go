@@ -305,8 +305,8 @@ func errorCode(body []byte) string {
 }
 
 func (f *File) changed(how string) error {
-	return fault.New(fault.FailedPrecondition, Changed, "%s %s while it was read; import it again", f.URI, how).With(
-		"uri", f.URI)
+	return fault.New(fault.FailedPrecondition, Changed, "%s %s while it was read; import it again", f.URI, how).
+		With("uri", f.URI)
 }
 
 func (f *File) unreadable(why string) error {

@@ -184,6 +184,6 @@ func errDamaged(name string, at int64) error {
 }
 
 func errCut(name string) error {
-	return fault.New(fault.DataLoss, Damaged, "the stored blob %s is damaged: its end is missing", name).With("blob",
-		name)
+	return fault.New(fault.DataLoss, Damaged, "the stored blob %s is damaged: its end is missing", name).
+		With("blob", name)
 }

@@ -24,8 +24,8 @@ func Options(p *cleavev1.TableReading) (csv.Options, error) {
 	case len(d) > 1 || d == "\n" || d == "\r" || d == `"` || !utf8.ValidString(d):
 		return o,
 			fault.Invalid("BAD_READING",
-				"the delimiter is %.20q; it must be one ASCII character, and no quote or line break", d).OnField(
-				"reading.delimiter")
+				"the delimiter is %.20q; it must be one ASCII character, and no quote or line break", d).
+				OnField("reading.delimiter")
 	default:
 		o.Delimiter = d[0]
 	}
@@ -42,8 +42,8 @@ func Options(p *cleavev1.TableReading) (csv.Options, error) {
 				OnField("reading.format")
 	}
 	if !slices.Contains([]string{"", ".", ","}, o.Decimals) {
-		return o, fault.Invalid("BAD_READING", "the decimal separator is %.20q; it must be . or ,", o.Decimals).OnField(
-			"reading.decimals")
+		return o, fault.Invalid("BAD_READING", "the decimal separator is %.20q; it must be . or ,", o.Decimals).
+			OnField("reading.decimals")
 	}
 	return o, nil
 }

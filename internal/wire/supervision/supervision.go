@@ -63,8 +63,8 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string,
 		}
 	}
 	if len(rows) == 0 {
-		return nil, nil, fault.Invalid("NO_LABELS", "column %q has no class in any row", column).OnField(
-			fieldLabelColumn)
+		return nil, nil, fault.Invalid("NO_LABELS", "column %q has no class in any row", column).
+			OnField(fieldLabelColumn)
 	}
 	if use == wire.LabelsAuto {
 		use = UseOfLabels(p, len(rows) == len(cells))
