@@ -1310,8 +1310,8 @@ type GetRowScoresResponse_Head struct {
 }
 
 type GetRowScoresResponse_Values struct {
-	// The next values row by row: distance and margin if the head names a measure, then
-	// confidence if the head counts at least two runs or says that it is a posterior probability. NaN means that the row has no such value.
+	// The next values row by row: distance and margin if the head names a measure, then confidence if the head
+	// counts at least two runs or says that it is a posterior probability. NaN means that the row has no such value.
 	Values *DenseValues `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
 }
 

@@ -656,8 +656,8 @@ export type GetRowScoresResponse = Message<"cleave.v1.GetRowScoresResponse"> & {
     case: "head";
   } | {
     /**
-     * The next values row by row: distance and margin if the head names a measure, then
-     * confidence if the head counts at least two runs or says that it is a posterior probability. NaN means that the row has no such value.
+     * The next values row by row: distance and margin if the head names a measure, then confidence if the head
+     * counts at least two runs or says that it is a posterior probability. NaN means that the row has no such value.
      *
      * @generated from field: cleave.v1.DenseValues values = 2;
      */
