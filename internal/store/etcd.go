@@ -237,8 +237,8 @@ func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (in
 }
 
 // commitAtQuota returns the result of a transaction for which etcd has said that there is no space. Once that is so,
-// etcd refuses whatever puts something. But if other transactions have taken the space since this one was accepted, etcd
-// applies it, and says the same. Therefore this asks whether the state is as the transaction would have made it.
+// etcd refuses whatever puts something. But if other transactions have taken the space since this one was accepted,
+// etcd applies it, and says the same. Therefore this asks whether the state is as the transaction would have made it.
 func (s *etcdState) commitAtQuota(ctx context.Context, txn Txn, noSpace error) (int64, error) {
 	var applied []clientv3.Cmp
 	for _, e := range txn.Put {

@@ -15,7 +15,7 @@ import (
 // An etcd that reaches its quota while several transactions are on their way applies most of them, and says of all
 // that there is no space.
 func TestEtcdAtItsQuota(t *testing.T) {
-	s := external(t, etcdtest.Start(t, "--quota-backend-bytes=2000000")).(*etcdState)
+	s := external(t, etcdtest.Start(t, "--quota-backend-bytes=2000000", "--max-txn-ops=1024")).(*etcdState)
 	defer s.Close()
 	lead(t, s)
 	value := make([]byte, 20_000)

@@ -25,7 +25,8 @@ func TestOutcomeOf(t *testing.T) {
 			Txn{Delete: make([]string, MaxCommitOps+1)}.validate(),
 			checkName("../x"), valueDamaged("jobs/1"),
 			explainEtcd(rpctypes.ErrTooManyOps), explainEtcd(rpctypes.ErrRequestTooLarge),
-			explainEtcd(rpctypes.ErrCorrupt), explainEtcd(rpctypes.ErrPermissionDenied), explainEtcd(rpctypes.ErrUserEmpty),
+			explainEtcd(rpctypes.ErrCorrupt),
+			explainEtcd(rpctypes.ErrPermissionDenied), explainEtcd(rpctypes.ErrUserEmpty),
 			fault.New(fault.DataLoss, "RESULT_DAMAGED", "damaged").Because(ErrClosed), // a cause is only for the log
 		},
 		Conflict: {ErrConflict},

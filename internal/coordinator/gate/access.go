@@ -107,7 +107,7 @@ func (g *Gate) authorize(ctx context.Context, call *tap.Info) (context.Context, 
 	}
 	if err != nil {
 		answer := wire.Status(err)
-		g.auditRefusal(ctx, caller, call.FullMethodName, answer)
+		g.auditDenied(ctx, caller, call.FullMethodName, answer)
 		if f, is := errors.AsType[*fault.Error](err); is && f.Cause != nil {
 			g.cfg.Logger.Debug("a caller is not known", "reason", f.Reason, "cause", f.Cause)
 		}
@@ -129,7 +129,7 @@ func certificateOf(ctx context.Context) *x509.Certificate {
 	return info.State.VerifiedChains[0][0]
 }
 
-func (g *Gate) auditRefusal(ctx context.Context, caller identity.Caller, method string, answer error) {
+func (g *Gate) auditDenied(ctx context.Context, caller identity.Caller, method string, answer error) {
 	if g.audit == nil {
 		return
 	}

@@ -95,7 +95,7 @@ func (t Terms) noTLS() string {
 // Explain returns what to do about the error message of a failed connection, or the message itself if it is not known.
 func (t Terms) Explain(message string) string {
 	// what a server that rejects our certificate says, in the words of TLS, and what to do
-	for _, refusal := range [][2]string{
+	for _, answer := range [][2]string{
 		{"tls: expired certificate",
 			t.Server + " refuses our certificate, which has expired; make a new one with cleave certs"},
 		{"tls: unknown certificate authority",
@@ -108,8 +108,8 @@ func (t Terms) Explain(message string) string {
 			t.Server + " closed the connection at once; it probably wants TLS: give " + t.Dir + ", or " + t.CAFile},
 		{"first record does not look like a TLS handshake", t.noTLS()},
 	} {
-		if strings.Contains(message, refusal[0]) {
-			return refusal[1]
+		if strings.Contains(message, answer[0]) {
+			return answer[1]
 		}
 	}
 	return message
