@@ -77,7 +77,8 @@ func Choose(ctx context.Context, points *dataset.Points, classes []int32, trust 
 	squared := medianSquaredDistance(points)
 	best := Rule{Error: math.Inf(1)}
 	try := func(r Rule, matrix *mat.SymDense) {
-		if r.Error = leaveOneOut(matrix, classes, trust, k, r.Penalty); r.Error < best.Error {
+		r.Error = leaveOneOut(matrix, classes, trust, k, r.Penalty)
+		if r.Error < best.Error {
 			best = r
 		}
 	}
@@ -108,7 +109,8 @@ func Choose(ctx context.Context, points *dataset.Points, classes []int32, trust 
 			if err != nil {
 				return Rule{}, err
 			}
-			if r.Error = leaveOneOut(matrix, classes, trust, k, r.Penalty); r.Error < bestWidth.Error {
+			r.Error = leaveOneOut(matrix, classes, trust, k, r.Penalty)
+			if r.Error < bestWidth.Error {
 				bestWidth, matrixOfBest = r, matrix
 			}
 		}
@@ -176,7 +178,8 @@ func solve(
 		weight := float64(m) * trust[i] / (float64(k) * sums[classes[i]])
 		system.SetSym(i, i, system.At(i, i)+penalty/weight)
 	}
-	if factor, ok = eigen.Cholesky(system); !ok {
+	factor, ok = eigen.Cholesky(system)
+	if !ok {
 		return eigen.Factor{}, nil, false
 	}
 	a = mat.NewDense(m, k, nil) // the targets, and then their coefficients

@@ -68,7 +68,8 @@ func link(nodes []node) (*Forest, error) {
 			nodes[open[len(open)-1]].right = i
 			open = open[:len(open)-1]
 		}
-		if complete = nodes[i].column == leaf; !complete {
+		complete = nodes[i].column == leaf
+		if !complete {
 			open = append(open, i)
 		}
 	}
