@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // planStarts returns how the restarts begin. They begin alike unless the start is open; one is enough, unless the user
@@ -16,12 +17,11 @@ import (
 //
 // If starts run on a sample of the rows, as in a race, one run over all rows begins where the best of them ended: that
 // of k-means or, with constraints, the one without them. In that case open starts hardly need k-means++.
-func (p *Problem) planStarts() clustering.StartPlan {
+func (p *Problem) planStarts(sampled bool) clustering.StartPlan {
 	const plus = clustering.StartKmeansPlusPlus
 	type starts = []clustering.Start
 	start := p.startKind()
 	open := p.startOpen()
-	sampled := p.options.FromSample || p.raceRows > 0
 	certain := p.spec.Restarts == 0 && p.certain(start)
 	n := p.spec.Runs()
 	var first starts
@@ -147,7 +147,7 @@ func (p *Problem) findUnconstrained(ctx context.Context, x Executor) (clustering
 	if p.sampled != nil {
 		plain = plain.BeginAt(p.sampled)
 	}
-	return clustering.FindUnconstrained(ctx, setup{server: server{x: x}, p: plain}, p.n, p.spec.K,
+	return clustering.FindUnconstrained(ctx, setup{newServer(x, parallel.Threads(ctx)), plain}, p.n, p.spec.K,
 		func(_ context.Context, found *clustering.Result) (float64, error) { return p.distortionOf(found), nil })
 }
 
