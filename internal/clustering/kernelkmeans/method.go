@@ -104,10 +104,10 @@ func (m *method) stepOfAll(ctx context.Context, before assignment) (clustering.R
 	hash := hashLabels(m.now.labels)
 	rose := m.shiftedValue()-shiftedBefore > m.riseTolerance()
 	repeated := m.seen[hash]
-	if rose && m.endsAtRise() {
+	switch policy := m.p.options.OnRise; {
+	case rose && policy == riseConverges:
 		return clustering.Report{Stop: clustering.StopConverged}, m.apply(reversed(moves))
-	}
-	if (rose || repeated) && m.p.options.OnRise != RiseIgnore {
+	case (rose || repeated) && (policy == RiseShift || policy == RiseStop):
 		if err := m.apply(reversed(moves)); err != nil {
 			return clustering.Report{}, err
 		}
@@ -120,10 +120,6 @@ func (m *method) stepOfAll(ctx context.Context, before assignment) (clustering.R
 	}
 	return report, nil
 }
-
-// endsAtRise reports whether a step that raises the objective ends the run. That is the default for labels of package
-// multilevel: no single move improves them, and steps that continue from worse labels seldom lead to better ones.
-func (m *method) endsAtRise() bool { return m.p.options.RiseOpen && m.p.StartsMultilevel() }
 
 // batch assigns all points once and fills the clusters that this emptied.
 func (m *method) batch() error {
