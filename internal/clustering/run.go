@@ -52,9 +52,9 @@ func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 // errNoAnswer reports that no restart has labels. It can only happen if a snapshot belongs to another run.
 var errNoAnswer = errors.New("clustering: no restart has an answer")
 
-// RunAll runs several jobs concurrently on one executor, which answers questions of different jobs together. Each result,
-// and the events of each job's observer, are the same as if Run ran the job alone. At most one observer is called at a
-// time. If one job fails, RunAll fails.
+// RunAll runs several jobs concurrently on one executor, which answers questions of different jobs together. Each
+// result, and the events of each job's observer, are the same as if Run ran the job alone. At most one observer is
+// called at a time. If one job fails, RunAll fails.
 func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([]*Result, error) {
 	setups := make([]Setup, len(jobs))
 	observers := make([]Observer, len(jobs))

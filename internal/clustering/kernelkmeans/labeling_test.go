@@ -94,8 +94,8 @@ func TestObjectiveOfLabelsInAnyNumberOfLanes(t *testing.T) {
 				want = objective
 			}
 			if same := slices.Equal(l, labels); same != (objective == want) {
-				t.Errorf("%d lanes: the objective is %v, of the first labels %v; same labels: %v", lanes, objective, want,
-					same)
+				t.Errorf("%d lanes: the objective is %v, of the first labels %v; same labels: %v", lanes, objective,
+					want, same)
 			}
 		}
 	}

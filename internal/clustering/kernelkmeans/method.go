@@ -90,8 +90,8 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	return report, nil
 }
 
-// stepOfAll moves all points simultaneously from the labels before to their nearest clusters and fills emptied clusters.
-// Everything is undone if the objective rose or the labeling occurred before.
+// stepOfAll moves all points simultaneously to their nearest clusters and fills emptied clusters. The labels were those
+// of before. Everything is undone if the objective rose or the labeling occurred earlier.
 func (m *method) stepOfAll(ctx context.Context, before assignment) (clustering.Report, error) {
 	shiftedBefore := m.shiftedValue()
 	if err := m.batch(); err != nil {

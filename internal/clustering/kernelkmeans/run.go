@@ -56,7 +56,8 @@ func (s *Setup) Runs() clustering.Runs {
 // NewStepper implements clustering.Setup.
 func (s *Setup) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
 	return &method{
-		setup: s, p: s.p, matrix: s.matrix, x: lane{l, s.server}, o: o, restart: restart, sigma: s.p.ToUnit(s.p.options.Sigma),
+		setup: s, p: s.p, matrix: s.matrix, x: lane{l, s.server}, o: o, restart: restart,
+		sigma: s.p.ToUnit(s.p.options.Sigma),
 	}
 }
 

@@ -126,7 +126,7 @@ func (s *server) sweep(ctx context.Context, lanes []int, changes []clustering.Ch
 	return self, err
 }
 
-// load sets the labels of one lane, which has none of the isolated points, and returns them with their sums.
+// load sets the labels of one lane and returns the self-affinities of its clusters. Those of other lanes stay.
 func (s *server) load(ctx context.Context, lane int, labels []int32) ([]kernel.Int128, error) {
 	self, err := s.makeChanges(ctx, []int{lane}, []clustering.Change{{Labels: labels}})
 	if err != nil {

@@ -92,40 +92,46 @@ func (p *Problem) Runs() int { return p.plan.Runs() }
 // BeginAt returns the problem with a run that begins at the given centroids, in the coordinates of prepared rows. With
 // constraints that is the run for the unconstrained answer.
 func (p *Problem) BeginAt(centroids []float64) *Problem {
-	begun := *p
+	begun := p.copied()
 	begun.sampled = centroids
 	if len(p.plan.Unconstrained) == 0 {
 		begun.plan = clustering.StartPlan{Starts: []clustering.Start{clustering.StartCentroids}}
 		begun.raceRows = 0
 		begun.options.InitialCentroids = centroids
 	}
-	return &begun
+	return begun
 }
 
 // begin returns the problem with what its restarts need: the unconstrained answer or the winner of a race, and the
 // ranges of the features.
 func (p *Problem) begin(ctx context.Context, x Executor) (*Problem, error) {
-	ready := *p
+	ready := p.copied()
 	switch {
 	case len(p.plan.Unconstrained) > 0:
 		answer, err := p.findUnconstrained(ctx, x)
 		if err != nil {
 			return nil, err
 		}
-		ready.take(answer)
+		ready = p.withAnswer(answer)
 	case p.raceRows > 0:
 		centroids, err := p.winner(ctx)
 		if err != nil {
 			return nil, err
 		}
-		ready = *p.BeginAt(centroids)
+		ready = p.BeginAt(centroids)
 		ready.spec.Tolerance = max(ready.spec.Tolerance, lastTolerance)
 	}
 	var err error
 	if p.needsRanges() {
 		ready.ranges, err = p.source.Ranges(ctx)
 	}
-	return &ready, err
+	return ready, err
+}
+
+// copied returns a copy whose fields may be replaced, but not what they refer to.
+func (p *Problem) copied() *Problem {
+	c := *p
+	return &c
 }
 
 // findUnconstrained computes the answer without constraints, unless an earlier process has.
@@ -159,24 +165,26 @@ func (p *Problem) distortionOf(found *clustering.Result) float64 {
 	return found.Objective
 }
 
-// take sets the unconstrained answer. The Potts penalty, whose weights have no unit of their own, gets the unit of the
-// distortion: a violated constraint costs its weight times the mean distortion of a point.
-func (p *Problem) take(answer clustering.Unconstrained) {
-	p.unconstrained = &answer
+// withAnswer returns the problem with its unconstrained answer. The Potts penalty, whose weights have no unit of their
+// own, gets the unit of the distortion: a violated constraint costs its weight times the mean distortion of a point.
+func (p *Problem) withAnswer(answer clustering.Unconstrained) *Problem {
+	answered := p.copied()
+	answered.unconstrained = &answer
 	if p.spec.Initialization.Start == clustering.StartDefault {
-		p.spec.Initialization.Labels = answer.Labels
+		answered.spec.Initialization.Labels = answer.Labels
 	}
 	unit := answer.Cost / float64(p.n)
 	if p.options.Penalty != metric.Potts || !(unit > 0) {
-		return
+		return answered
 	}
-	p.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 {
+	answered.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 {
 		return min(unit*pair.Weight, math.MaxFloat64/constraint.MaxEntailed) // so that the sum is finite
 	})
-	p.links = slices.Clone(p.links)
-	for i, pair := range p.Constraints.Pairs() {
-		p.links[i].Weight = pair.Weight
+	answered.links = slices.Clone(p.links)
+	for i, pair := range answered.Constraints.Pairs() {
+		answered.links[i].Weight = pair.Weight
 	}
+	return answered
 }
 
 // objectiveOf returns J of the unconstrained answer, before any metric is learned.
