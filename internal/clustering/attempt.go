@@ -17,6 +17,7 @@ type attempt struct {
 	restart  int
 	recorder *recorder
 	piece    *snapshot.Piece
+	saved    int // bytes of the last saved state
 	stepper  Stepper
 	notices  []Notice  // all notices reported by the stepper so far
 	result   *Result   // nil if it ended without labels, or if an earlier process found that it did not win
@@ -94,10 +95,9 @@ func (a *attempt) record(result *Result, report Report) {
 		a.recorder.Observe(*report.Shift)
 	}
 	for _, notice := range report.Notices {
-		result.Warnings = append(result.Warnings, notice)
+		a.notices = append(a.notices, notice)
 		a.recorder.Observe(notice)
 	}
-	a.notices = result.Warnings
 }
 
 // better reports whether a beats b: by the lower value or, if the values are equal, by the lower restart number. NaN is

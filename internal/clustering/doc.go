@@ -22,16 +22,16 @@
 //   - A tile is a range of rows, cut by n alone. A shard holds some tiles and their sums.
 //   - A Stepper is one restart as a state machine. It blocks on its executor and on nothing else.
 //   - A Lane connects a restart to the executor, which keeps one labeling for each lane.
-//   - A Request is an operation that a restart asks for. Setup.Serve answers those of all lanes together, so that one
-//     pass over the rows serves all restarts.
-//   - The schedule runs each restart as a coroutine until its next request, and then serves the requests that wait.
+//   - An Operation is something that restarts ask of the executor. The questions of all lanes are answered together, so
+//     that one pass over the rows serves all restarts.
+//   - The schedule runs each restart as a coroutine until its next question, and then answers those that wait.
 //   - An attempt is a restart with its snapshot: it saves the state before a step, and restores it after a crash.
 //   - An Observer receives events and notices, those of one restart after those of another, however they ran.
 //
 // What a change must not break:
 //
-//   - The answer to a request depends on that request and on the labels of its lane, never on what else is served with
-//     it. So a restart has the same bits alone, among others, and on any number of workers.
+//   - The answer to a question depends on that question and on the labels of its lane, never on what else is answered
+//     with it. So a restart has the same bits alone, among others, and on any number of workers.
 //   - Sums are exact (kernel.Grid, vector.RowSpec). A sum that was updated equals one that was computed anew, so an
 //     operation may be repeated, a lost tile rebuilt, and a state saved without its sums. What is not exact in this
 //     sense must be part of Save.

@@ -36,7 +36,8 @@ func (l Labeling) labels() []int32 {
 	}
 	labels := make([]int32, len(l.small))
 	for i, c := range l.small {
-		if labels[i] = int32(c); c == noSmallLabel {
+		labels[i] = int32(c)
+		if c == noSmallLabel {
 			labels[i] = -1
 		}
 	}

@@ -8,117 +8,111 @@ import (
 	"github.com/cleave-project/cleave/internal/data/labeling"
 )
 
-// Lane connects one of several concurrent restarts to the executor. The server answers the requests of several lanes
-// together, so that one pass over the matrix or the rows suffices for all of them.
+// Lane connects one of several concurrent restarts to the executor.
 type Lane struct {
-	ask    func(Request) bool
-	failed error // why the last request failed; nil if it did not
+	// ask hands a request to the schedule and returns when it has been answered, or false if it never will be.
+	ask func(request) bool
 }
 
-// errAbandoned ends a restart whose requests are no longer served.
+// Operation is something that restarts ask of their executor: a question of type Q has an answer of type A. The
+// questions of several lanes are answered together, so that one pass over the matrix or the rows suffices for all of
+// them.
+type Operation[Q, A any] struct {
+	// Rank orders the operations of an executor: among the lanes that wait, those that ask for the operation of the
+	// lowest rank are answered first.
+	Rank int
+	// Answer returns one answer for each question. The lanes that ask ascend. If it fails, every question has failed.
+	Answer func(ctx context.Context, lanes []int, questions []Q) ([]A, error)
+}
+
+// errAbandoned ends a restart whose questions are no longer answered.
 var errAbandoned = errors.New("clustering: the run was abandoned")
 
-// Ask blocks until the server has served a request. It fails if the server does, or if the run was abandoned.
-func (l *Lane) Ask(request Request) error {
-	if !l.ask(request) {
-		return errAbandoned
+// Ask blocks the restart of a lane until its question has been answered. It fails if Answer does, or if the run was
+// abandoned.
+func (o *Operation[Q, A]) Ask(l *Lane, question Q) (A, error) {
+	asked := &asked[Q, A]{operation: o, question: question}
+	if !l.ask(asked) {
+		asked.err = errAbandoned
 	}
-	return l.failed
+	return asked.answer, asked.err
 }
 
-// Server serves the requests of concurrent restarts on their executor.
-type Server interface {
-	// Lanes returns the maximum number of concurrent restarts.
-	Lanes() int
-	// Threads returns how many of them may compute at the same time, between their requests.
-	Threads() int
-	// Serve answers requests of one kind, in order of their lanes. If it returns an error, all of them have failed.
-	Serve(ctx context.Context, requests Requests) error
+// request is a question that waits for its answer.
+type request interface {
+	rank() int
+	// sameAs reports whether two requests are for the same operation.
+	sameAs(other request) bool
+	// serve answers the requests of several lanes for this operation.
+	serve(ctx context.Context, lanes []int, requests []request)
 }
 
-// Sequential implements Server for setups whose restarts run one after another and call the executor directly. Such
-// setups embed it.
-type Sequential struct{}
-
-// Lanes implements Server.
-func (Sequential) Lanes() int { return 1 }
-
-// Threads implements Server.
-func (Sequential) Threads() int { return 1 }
-
-// Serve implements Server. It is never called with requests.
-func (Sequential) Serve(context.Context, Requests) error { return nil }
-
-// Request is an operation that a restart asks of the executor. The server stores the answer in it. Each family of
-// algorithms has a type of its own, which embeds RequestBase.
-type Request interface{ Base() *RequestBase }
-
-// RequestBase is the part of a request that all families have.
-type RequestBase struct {
-	// Kind is the operation. The server answers pending requests of the lowest kind together.
-	Kind int
-	// Lane is the sender. The schedule sets it.
-	Lane int
-	// Labels are loaded; nil means no load.
-	Labels []int32
-	// Moves are applied by an update and returned by an assignment.
-	Moves []labeling.Move
-
-	// Values and Farthest are the answers of the other operations.
-	Values   []float64
-	Farthest labeling.Candidate
+// asked is a request for an operation.
+type asked[Q, A any] struct {
+	operation *Operation[Q, A]
+	question  Q
+	answer    A
+	err       error
 }
 
-// Base implements Request.
-func (b *RequestBase) Base() *RequestBase { return b }
+func (r *asked[Q, A]) rank() int { return r.operation.Rank }
 
-// Requests are pending requests of one kind, in the order of their lanes.
-type Requests []Request
+func (r *asked[Q, A]) sameAs(other request) bool {
+	o, is := other.(*asked[Q, A])
+	return is && o.operation == r.operation
+}
 
-// Changes returns the moves of loads and updates. A lane that loads is updated by the moves from its old labels to the
-// new ones; labels holds the old ones of all lanes.
-func (rs Requests) Changes(shape labeling.Shape, labels []int32) (moves []labeling.Move) {
-	for _, r := range rs {
-		a := r.Base()
-		if a.Labels != nil {
-			moves = shape.AppendChanges(moves, labels, a.Lane, a.Labels)
+func (r *asked[Q, A]) serve(ctx context.Context, lanes []int, requests []request) {
+	questions := make([]Q, len(requests))
+	for i, other := range requests {
+		questions[i] = other.(*asked[Q, A]).question
+	}
+	answers, err := r.operation.Answer(ctx, lanes, questions)
+	for i, other := range requests {
+		of := other.(*asked[Q, A])
+		of.err = err
+		if err == nil {
+			of.answer = answers[i]
 		}
-		moves = slices.Grow(moves, len(a.Moves))
-		for _, m := range a.Moves {
-			moves = append(moves, shape.Shift(m, a.Lane))
+	}
+}
+
+// Change is what a restart does to the labels of its lane: it sets all of them, or moves some points.
+type Change struct {
+	Labels []int32 // nil unless all are set
+	Moves  []labeling.Move
+}
+
+// JoinChanges returns the moves that make the changes of the given lanes, which ascend. A lane whose labels are set is
+// changed by the moves from its old labels, which labels holds for all lanes.
+func JoinChanges(shape labeling.Shape, labels []int32, lanes []int, changes []Change) (moves []labeling.Move) {
+	for i, change := range changes {
+		if change.Labels != nil {
+			moves = shape.AppendChanges(moves, labels, lanes[i], change.Labels)
+		}
+		moves = slices.Grow(moves, len(change.Moves))
+		for _, m := range change.Moves {
+			moves = append(moves, shape.Shift(m, lanes[i]))
 		}
 	}
 	return moves
 }
 
-// SetMoves answers each request with the moves of its lane.
-func (rs Requests) SetMoves(shape labeling.Shape, moves []labeling.Move) {
+// SplitMoves returns the moves of each of the given lanes, with clusters numbered from 0. It is the reverse of
+// JoinChanges.
+func SplitMoves(shape labeling.Shape, lanes []int, moves []labeling.Move) [][]labeling.Move {
 	counts := make([]int, shape.Lanes)
-	byLane := make([][]labeling.Move, shape.Lanes)
 	for _, m := range moves {
 		counts[shape.Lane(m)]++
 	}
+	byLane := make([][]labeling.Move, shape.Lanes)
 	for _, m := range moves {
 		lane := shape.Lane(m)
 		byLane[lane] = append(slices.Grow(byLane[lane], counts[lane]-len(byLane[lane])), shape.Shift(m, -lane))
 	}
-	for _, r := range rs {
-		r.Base().Moves = byLane[r.Base().Lane]
+	split := make([][]labeling.Move, len(lanes))
+	for i, lane := range lanes {
+		split[i] = byLane[lane]
 	}
-}
-
-// SetValues answers each request with one of the lists that an operation returned, and returns its error.
-func (rs Requests) SetValues(lists [][]float64, err error) error {
-	for i, values := range lists {
-		rs[i].Base().Values = values
-	}
-	return err
-}
-
-// SetFarthest answers each request with one of the points that an operation returned, and returns its error.
-func (rs Requests) SetFarthest(candidates []labeling.Candidate, err error) error {
-	for i, candidate := range candidates {
-		rs[i].Base().Farthest = candidate
-	}
-	return err
+	return split
 }

@@ -32,6 +32,20 @@ type NopObserver struct{}
 // Observe implements Observer.
 func (NopObserver) Observe(Event) {}
 
+// noticeLog passes events on and keeps the notices among them.
+type noticeLog struct {
+	observer Observer
+	notices  []Notice
+}
+
+// Observe implements Observer.
+func (l *noticeLog) Observe(e Event) {
+	if notice, is := e.(Notice); is {
+		l.notices = append(l.notices, notice)
+	}
+	l.observer.Observe(e)
+}
+
 // RestartStarted reports that one of several restarts begins, counted from 0. There is no such event if there is only
 // one.
 type RestartStarted struct{ Restart, Restarts int }
@@ -121,7 +135,8 @@ func (o *orderedObserver) of(restart int) Observer { return &o.restarts[restart]
 func (o *orderedObserver) end(restart int) {
 	o.restarts[restart].ended = true
 	for o.current < len(o.restarts) && o.restarts[o.current].ended {
-		if o.current++; o.current < len(o.restarts) {
+		o.current++
+		if o.current < len(o.restarts) {
 			next := &o.restarts[o.current]
 			for _, event := range next.pending {
 				o.observer.Observe(event)

@@ -57,7 +57,8 @@ func Draw(u float64, chance []float64) int {
 				continue
 			}
 			last = i
-			if part += chance[i]; before+part > target {
+			part += chance[i]
+			if before+part > target {
 				return i
 			}
 		}

@@ -27,45 +27,7 @@ const (
 
 // Observe implements Observer.
 func (r *recorder) Observe(e Event) {
-	switch e := e.(type) {
-	case RestartStarted:
-		r.log.Int(int(eventRestart))
-		r.log.Int(e.Restart)
-	case IterationDone:
-		r.log.Int(int(eventIteration))
-		r.log.Int(e.Restart)
-		writeEntry(&r.log, e.HistoryEntry)
-	case ShiftChange:
-		r.log.Int(int(eventShift))
-		r.log.Int(e.Iteration)
-		r.log.Float(e.Sigma)
-		r.log.String(e.Reason)
-	case Notice:
-		r.log.Int(int(eventNotice))
-		writeNotice(&r.log, e)
-	case SolverStep:
-		r.log.Int(int(eventSolver))
-		for _, v := range []int{e.Step, e.Products, e.Converged, e.Wanted} {
-			r.log.Int(v)
-		}
-		r.log.Float(e.Residual)
-		r.log.Float(e.Tolerance)
-		if r.log.Bool(e.StepsLeft != nil); e.StepsLeft != nil {
-			r.log.Int(*e.StepsLeft)
-		}
-	case LevelStarted:
-		r.log.Int(int(eventLevel))
-		r.log.Int(e.Level)
-		r.log.Int(e.Levels)
-		r.log.Int(e.Vertices)
-	case MethodTried:
-		r.log.Int(int(eventTrial))
-		for _, v := range []int{int(e.Space), int(e.ConstraintUse), e.Fold, e.Folds, e.MustLinks, e.MustLinksRight,
-			e.CannotLinks, e.CannotLinksRight} {
-			r.log.Int(v)
-		}
-	case KStarted, Phase: // do not belong to a restart, or describe the present only
-	}
+	writeEvent(&r.log, e)
 	r.observer.Observe(e)
 }
 
@@ -81,37 +43,13 @@ type events struct {
 func readEvents(r *snapshot.Reader, restarts int) *events {
 	h := &events{}
 	for r.More() {
-		var event Event
-		switch eventKind(r.Int()) {
-		case eventRestart:
-			event = RestartStarted{r.Int(), restarts}
-		case eventIteration:
-			e := IterationDone{r.Int(), readEntry(r)}
+		event := readEvent(r, restarts)
+		switch e := event.(type) {
+		case IterationDone:
 			h.history = append(h.history, e.HistoryEntry)
-			event = e
-		case eventShift:
-			s := ShiftChange{r.Int(), r.Float(), r.String()}
-			h.shifts = append(h.shifts, s)
-			event = s
-		case eventNotice:
-			event = readNotice(r)
-		case eventSolver:
-			s := SolverStep{Step: r.Int(), Products: r.Int(), Converged: r.Int(), Wanted: r.Int(), Residual: r.Float(),
-				Tolerance: r.Float()}
-			if r.Bool() {
-				left := r.Int()
-				s.StepsLeft = &left
-			}
-			event = s
-		case eventLevel:
-			event = LevelStarted{r.Int(), r.Int(), r.Int()}
-		case eventTrial:
-			t := Trial{Method: Method{Space(r.Int()), ConstraintUse(r.Int())}, Fold: r.Int(), Folds: r.Int(),
-				MustLinks: r.Int(), MustLinksRight: r.Int(), CannotLinks: r.Int(), CannotLinksRight: r.Int()}
-			r.Check(text.IsKnown(t.Space) && text.IsKnown(t.ConstraintUse))
-			event = MethodTried{t}
-		default:
-			r.Check(false)
+		case ShiftChange:
+			h.shifts = append(h.shifts, e)
+		case KStarted, RestartStarted, Notice, SolverStep, LevelStarted, MethodTried, Phase:
 		}
 		h.all = append(h.all, event)
 	}
@@ -119,6 +57,114 @@ func readEvents(r *snapshot.Reader, restarts int) *events {
 		return nil
 	}
 	return h
+}
+
+// writeEvent encodes an event for readEvent. It ignores those that do not belong to a restart, or describe the present
+// only. Every event with several fields has its pair of functions below.
+func writeEvent(w *snapshot.Writer, e Event) {
+	switch e := e.(type) {
+	case RestartStarted:
+		w.Int(int(eventRestart))
+		w.Int(e.Restart)
+	case IterationDone:
+		w.Int(int(eventIteration))
+		w.Int(e.Restart)
+		writeEntry(w, e.HistoryEntry)
+	case ShiftChange:
+		w.Int(int(eventShift))
+		writeShift(w, e)
+	case Notice:
+		w.Int(int(eventNotice))
+		writeNotice(w, e)
+	case SolverStep:
+		w.Int(int(eventSolver))
+		writeSolverStep(w, e)
+	case LevelStarted:
+		w.Int(int(eventLevel))
+		writeLevel(w, e)
+	case MethodTried:
+		w.Int(int(eventTrial))
+		writeTrial(w, e.Trial)
+	case KStarted, Phase:
+	}
+}
+
+// readEvent decodes an event of a run with the given number of restarts.
+func readEvent(r *snapshot.Reader, restarts int) Event {
+	switch eventKind(r.Int()) {
+	case eventRestart:
+		return RestartStarted{r.Int(), restarts}
+	case eventIteration:
+		return IterationDone{r.Int(), readEntry(r)}
+	case eventShift:
+		return readShift(r)
+	case eventNotice:
+		return readNotice(r)
+	case eventSolver:
+		return readSolverStep(r)
+	case eventLevel:
+		return readLevel(r)
+	case eventTrial:
+		return MethodTried{readTrial(r)}
+	}
+	r.Check(false)
+	return nil
+}
+
+func writeShift(w *snapshot.Writer, s ShiftChange) {
+	w.Int(s.Iteration)
+	w.Float(s.Sigma)
+	w.String(s.Reason)
+}
+
+func readShift(r *snapshot.Reader) ShiftChange {
+	return ShiftChange{Iteration: r.Int(), Sigma: r.Float(), Reason: r.String()}
+}
+
+func writeSolverStep(w *snapshot.Writer, s SolverStep) {
+	w.Int(s.Step)
+	w.Int(s.Products)
+	w.Int(s.Converged)
+	w.Int(s.Wanted)
+	w.Float(s.Residual)
+	w.Float(s.Tolerance)
+	if w.Bool(s.StepsLeft != nil); s.StepsLeft != nil {
+		w.Int(*s.StepsLeft)
+	}
+}
+
+func readSolverStep(r *snapshot.Reader) SolverStep {
+	s := SolverStep{Step: r.Int(), Products: r.Int(), Converged: r.Int(), Wanted: r.Int(), Residual: r.Float(),
+		Tolerance: r.Float()}
+	if r.Bool() {
+		left := r.Int()
+		s.StepsLeft = &left
+	}
+	return s
+}
+
+func writeLevel(w *snapshot.Writer, l LevelStarted) {
+	w.Int(l.Level)
+	w.Int(l.Levels)
+	w.Int(l.Vertices)
+}
+
+func readLevel(r *snapshot.Reader) LevelStarted {
+	return LevelStarted{Level: r.Int(), Levels: r.Int(), Vertices: r.Int()}
+}
+
+func writeTrial(w *snapshot.Writer, t Trial) {
+	for _, v := range []int{int(t.Space), int(t.ConstraintUse), t.Fold, t.Folds, t.MustLinks, t.MustLinksRight,
+		t.CannotLinks, t.CannotLinksRight} {
+		w.Int(v)
+	}
+}
+
+func readTrial(r *snapshot.Reader) Trial {
+	t := Trial{Method: Method{Space(r.Int()), ConstraintUse(r.Int())}, Fold: r.Int(), Folds: r.Int(),
+		MustLinks: r.Int(), MustLinksRight: r.Int(), CannotLinks: r.Int(), CannotLinksRight: r.Int()}
+	r.Check(text.IsKnown(t.Space) && text.IsKnown(t.ConstraintUse))
+	return t
 }
 
 // writeNotice encodes a notice for readNotice.

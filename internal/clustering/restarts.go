@@ -11,16 +11,15 @@ import (
 )
 
 // schedule runs the restarts of one or more jobs concurrently, one in each lane. Every restart is a coroutine that runs
-// until its next request; then the pending requests of all lanes are served together.
+// until its next request; then the pending requests of all lanes for one operation are served together.
 //
 // An answer never depends on the other requests served with it, so each restart gives bit for bit the same result as if
 // it ran alone. The observer of a job receives the events of its restarts one restart after another.
 type schedule struct {
-	server  Server
-	jobs    []*jobRuns
-	next    int // the first job with restarts that have not started
-	lanes   []running
-	threads *parallel.Pool
+	jobs  []*jobRuns
+	next  int // the first job with restarts that have not started
+	lanes []running
+	pool  *parallel.Pool
 }
 
 // jobRuns holds the restarts of one job.
@@ -32,6 +31,7 @@ type jobRuns struct {
 	observer *orderedObserver
 	best     *attempt
 	runs     []*Labeling // one per restart; nil if it has not ended or the job does not keep runs
+	notices  [][]Notice  // of each restart that has ended
 }
 
 // running is a lane and the restart that runs in it.
@@ -39,27 +39,28 @@ type running struct {
 	Lane
 	job     *jobRuns // nil if the lane is free
 	attempt *attempt
-	request Request // the pending request; nil if there is none
-	resume  func() (Request, bool)
+	request request // the pending request; nil if there is none
+	resume  func() (request, bool)
 	stop    func()
 	ended   bool
 	err     error // why the restart failed; valid once it has ended
 }
 
-// newSchedule returns a schedule for setups that share one executor. The first serves the requests of all.
+// newSchedule returns a schedule for setups that share one executor, and so have as many lanes and threads.
 func newSchedule(setups []Setup, observers []Observer) *schedule {
-	s := &schedule{server: setups[0]}
+	s := &schedule{}
 	total, mu := 0, &sync.Mutex{}
 	for i, f := range setups {
 		restarts := f.Runs().Restarts
 		s.jobs = append(s.jobs, &jobRuns{
 			name: strconv.Itoa(i), setup: f, total: restarts, runs: make([]*Labeling, restarts),
-			observer: newOrderedObserver(observers[i], restarts, mu),
+			notices: make([][]Notice, restarts), observer: newOrderedObserver(observers[i], restarts, mu),
 		})
 		total += restarts
 	}
-	s.lanes = make([]running, min(s.server.Lanes(), total))
-	s.threads = parallel.NewPool(s.server.Threads())
+	runs := setups[0].Runs()
+	s.lanes = make([]running, min(max(1, runs.Lanes), total))
+	s.pool = parallel.NewPool(max(1, runs.Threads))
 	return s
 }
 
@@ -84,35 +85,33 @@ func (s *schedule) run(ctx context.Context) error {
 		if freed {
 			continue // so that the requests of the next restarts are served with the others
 		}
-		asked := s.pending()
-		if len(asked) == 0 {
+		lanes, requests := s.pending()
+		if len(requests) == 0 {
 			return nil
 		}
-		err = s.server.Serve(ctx, asked)
-		for _, r := range asked {
-			lane := &s.lanes[r.Base().Lane]
-			lane.request, lane.failed = nil, err
+		requests[0].serve(ctx, lanes, requests)
+		for _, lane := range lanes {
+			s.lanes[lane].request = nil
 		}
 	}
 }
 
-// pending returns the pending requests of the lowest kind.
-func (s *schedule) pending() (requests Requests) {
+// pending returns the requests, and their lanes, for the pending operation of the lowest rank.
+func (s *schedule) pending() (lanes []int, requests []request) {
 	for i := range s.lanes {
-		request := s.lanes[i].request
-		if request == nil {
+		r := s.lanes[i].request
+		if r == nil {
 			continue
 		}
-		asked := request.Base()
-		asked.Lane = i
-		if len(requests) > 0 && asked.Kind < requests[0].Base().Kind {
-			requests = requests[:0]
+		if len(requests) > 0 && r.rank() < requests[0].rank() {
+			lanes, requests = nil, nil
 		}
-		if len(requests) == 0 || asked.Kind == requests[0].Base().Kind {
-			requests = append(requests, request)
+		if len(requests) == 0 || r.sameAs(requests[0]) {
+			lanes = append(lanes, i)
+			requests = append(requests, r)
 		}
 	}
-	return requests
+	return lanes, requests
 }
 
 // begin starts the next restarts in the free lanes.
@@ -136,7 +135,7 @@ func (lane *running) begin(ctx context.Context, job *jobRuns) {
 	job.next++
 	*lane = running{job: job, attempt: newAttempt(snapshot.Within(ctx, job.name), job.setup, restart,
 		job.observer.of(restart))}
-	lane.resume, lane.stop = iter.Pull(func(yield func(Request) bool) {
+	lane.resume, lane.stop = iter.Pull(func(yield func(request) bool) {
 		lane.ask = yield
 		lane.err = lane.attempt.run(&lane.Lane)
 	})
@@ -145,7 +144,7 @@ func (lane *running) begin(ctx context.Context, job *jobRuns) {
 // advance runs every restart without a pending request until its next request or its end.
 func (s *schedule) advance() error {
 	// Restarts check the context themselves.
-	return s.threads.Run(context.Background(), len(s.lanes), func(at int) error {
+	return s.pool.Run(context.Background(), len(s.lanes), func(at int) error {
 		if lane := &s.lanes[at]; lane.job != nil && lane.request == nil {
 			request, more := lane.resume()
 			lane.request, lane.ended = request, !more
@@ -163,18 +162,21 @@ func (s *schedule) end(ctx context.Context) (freed bool, err error) {
 			continue
 		}
 		job, done, restart := lane.job, lane.attempt, lane.attempt.restart
+		job.notices[restart] = done.notices
 		lane.job, freed = nil, true
 		if lane.err != nil && ctx.Err() == nil {
 			return true, lane.err
 		}
 		wins := done.result != nil && Complete(done.result.Labels) && (job.best == nil || done.better(job.best))
-		if wins {
-			job.best, done = done, job.best
-		}
 		if ctx.Err() == nil {
-			job.runs[restart] = lane.attempt.found
-			job.best.saveEnded(true)
-			done.saveEnded(false)
+			job.runs[restart] = done.found
+			if wins {
+				job.best.saveEnded(false)
+			}
+			done.saveEnded(wins)
+		}
+		if wins {
+			job.best = done
 		}
 		// After a cancellation the observer must not receive events of later restarts. What is delivered must be a
 		// prefix of the events of an uninterrupted run, which would go on with this restart.

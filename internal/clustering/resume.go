@@ -10,17 +10,14 @@ import (
 // A snapshot of a restart holds the log of its events and the state of its stepper. A process that resumes the restart
 // replays all of its events from the beginning.
 
-// NoticeKeeper is a Setup whose result includes the notices of all restarts. KeepNotices passes it the notices of a
-// restart that is resumed.
-type NoticeKeeper interface {
-	KeepNotices(notices []Notice)
-}
-
 // offer offers the current state, between two steps, for the next snapshot. It does nothing if the stepper is not
 // Resumable.
 func (a *attempt) offer() {
 	if m, can := a.stepper.(Resumable); can {
-		a.piece.Keep(0, func(w *snapshot.Writer) { a.save(w, m, 0) })
+		a.piece.Keep(a.saved, func(w *snapshot.Writer) {
+			a.save(w, m, 0)
+			a.saved = len(w.Bytes())
+		})
 	}
 }
 
@@ -74,7 +71,7 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 	}
 	if r.Bool() {
 		result = &Result{
-			Restart: a.restart, History: logged.history, Kernel: KernelReport{Shifts: logged.shifts}, Warnings: notices,
+			Restart: a.restart, History: logged.history, Kernel: KernelReport{Shifts: logged.shifts},
 			StopReason: StopReason(r.Int()),
 		}
 		r.Check(text.IsKnown(result.StopReason))
@@ -99,9 +96,6 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 		a.found = found
 	}
 	a.recorder, a.notices = rec, notices
-	if keeper, keeps := a.setup.(NoticeKeeper); keeps {
-		keeper.KeepNotices(notices)
-	}
 	for _, event := range logged.all {
 		a.recorder.observer.Observe(event)
 	}

@@ -60,7 +60,8 @@ func (s *RowScores) setDistances(measure RowMeasure, own, next []float64) {
 		if math.IsInf(distance, 0) {
 			own[i] = math.NaN()
 		}
-		if next[i] -= own[i]; math.IsInf(next[i], 0) {
+		next[i] -= own[i]
+		if math.IsInf(next[i], 0) {
 			next[i] = math.NaN()
 		}
 	}

@@ -36,7 +36,7 @@ type Spec struct {
 type Supervision struct {
 	Constraints []constraint.Constraint
 	Entail      bool // add every pair that the constraints imply as a constraint
-	EntailSmall bool // the same, but only if there are fewer than maxEntailedByDefault
+	EntailSmall bool // the same, but only if there are fewer than catalog.MaxEntailed
 	// Seeds are rows of known label. Depending on the algorithm they are a start, fixed labels, beliefs, or
 	// supervision. Several seeds of one row need probabilities.
 	Seeds []constraint.Seed

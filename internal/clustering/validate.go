@@ -3,6 +3,7 @@ package clustering
 import (
 	"errors"
 
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/invalid"
@@ -122,9 +123,6 @@ func validateRange(rows int, spec Spec) error {
 // MaxWeight is the largest allowed weight. It keeps the grid and the squares of weights representable.
 const MaxWeight = 1e150
 
-// maxEntailedByDefault limits the implied pairs that Spec.EntailSmall adds as constraints.
-const maxEntailedByDefault = 200_000
-
 // NewConstraintSet returns the constraints of a spec over n points, together with those that they imply if spec.Entail
 // or spec.EntailSmall is set. The function weight returns the weight of constraints without one of their own, given the
 // number of distinct constraints. A constraint that is invalid is an error.
@@ -133,7 +131,7 @@ func NewConstraintSet(n int, spec Spec, weight func(distinct int) float64) (*con
 	if err == nil && spec.Supervision.Entail {
 		set, err = set.Entail(weight)
 	} else if err == nil && spec.Supervision.EntailSmall {
-		set, err = set.EntailSmall(maxEntailedByDefault, weight)
+		set, err = set.EntailSmall(catalog.MaxEntailed, weight)
 	}
 	if f, isFault := errors.AsType[*fault.Error](err); isFault {
 		return nil, f.OnField("spec.supervision.constraints")

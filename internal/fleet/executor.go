@@ -15,8 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Executor runs the operations of a kernel-family job on all workers. It implements kernelkmeans.Executor and its
-// Matrix. The caller must call Release.
+// Executor runs the operations of a kernel-family job on all workers. It implements kernelkmeans.Executor, its
+// Matrix and its Measurer. The caller must call Release.
 type Executor struct {
 	job         *execution
 	spec        kernel.MatrixSpec
@@ -254,23 +254,11 @@ func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([
 func statsLane(s kernel.ClusterStats) int { return s.Lane }
 
 // Measure implements kernelkmeans.Executor.
-func (e *Executor) Measure(ctx context.Context, what kernelkmeans.Measurement,
-	queries kernelkmeans.Queries) ([][]float64, error) {
-	switch what {
-	case kernelkmeans.Fits:
-		return e.fits(ctx, queries.Stats())
-	case kernelkmeans.Blocks:
-		return e.blocks(ctx, queries.Blocks())
-	}
-	needed := 1
-	for _, q := range queries {
-		needed = max(needed, q.Most)
-	}
-	return e.gains(ctx, queries.Stats(), needed)
-}
+func (e *Executor) Measure() kernelkmeans.Measurer { return e }
 
-// gains asks workers for no more values than are needed.
-func (e *Executor) gains(ctx context.Context, stats []kernel.ClusterStats, needed int) ([][]float64, error) {
+// Gains implements kernelkmeans.Measurer. It asks workers for no more values than are needed.
+func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats, needed int) ([][]float64, error) {
+	needed = max(1, needed)
 	values := make([][]float64, len(stats))
 	for at := range values {
 		values[at] = slices.Repeat([]float64{math.Inf(-1)}, e.job.rows)
@@ -295,16 +283,18 @@ func (e *Executor) gains(ctx context.Context, stats []kernel.ClusterStats, neede
 	return values, e.job.atStep(ctx, op)
 }
 
-func (e *Executor) fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
+// Fits implements kernelkmeans.Measurer.
+func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([]kernelkmeans.Fit, error) {
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Fits{
 		Fits: &workerv1.Fits{Step: e.job.current.step, Stats: wire.StatsToProto(stats)},
 	}})
 	values, op := e.job.rowLists(2*len(stats), &operation{name: "fits", possible: check.Number, request: ask})
-	return values, e.job.atStep(ctx, op)
+	err := e.job.atStep(ctx, op)
+	return kernelkmeans.NewFits(values), err
 }
 
-// blocks asks for each pair of points once.
-func (e *Executor) blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error) {
+// Blocks implements kernelkmeans.Measurer. It asks for each pair of points once.
+func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([]kernelkmeans.BlockSums, error) {
 	values := make([][]float64, len(blocks))
 	for at, b := range blocks {
 		if len(b.Points) > e.job.need.Matrix.Block {
@@ -344,7 +334,7 @@ func (e *Executor) blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 	for at, b := range blocks {
 		b.Mirror(values[at], e.job.current.k)
 	}
-	return values, err
+	return kernelkmeans.NewBlockSums(e.job.current.k, blocks, values), err
 }
 
 // blockParts returns the parts of the values of blocks that an answer for some tiles has, in its order: for each

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fleet/outbox"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -190,14 +189,14 @@ func performFuzzed(ctx context.Context, t *testing.T, f *Fleet, operation byte) 
 		case 1:
 			_, _ = x.Assign(ctx, queries)
 		case 2:
-			_, _ = x.Measure(ctx, kmeans.Distances, queries)
+			_, _ = x.Distances(ctx, queries)
 		case 3:
-			_, _ = x.Measure(ctx, kmeans.Scatter, queries)
+			_, _ = x.Scatter(ctx, queries)
 		case 4:
 			_, _ = x.Step(ctx, queries)
 		default:
 			_, _ = x.Farthest(ctx, queries)
-			_, _ = x.Measure(ctx, kmeans.Nearest, queries)
+			_, _ = x.Nearest(ctx, queries)
 		}
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
@@ -21,15 +22,14 @@ type deadly struct {
 	left int
 }
 
-func (d *deadly) Measure(ctx context.Context, what kernelkmeans.Measurement,
-	queries kernelkmeans.Queries) ([][]float64, error) {
-	if what == kernelkmeans.Blocks {
-		d.left--
-		if d.left == 0 {
-			d.kill()
-		}
+func (d *deadly) Measure() kernelkmeans.Measurer { return d }
+
+func (d *deadly) Blocks(ctx context.Context, blocks []kernel.Block) ([]kernelkmeans.BlockSums, error) {
+	d.left--
+	if d.left == 0 {
+		d.kill()
 	}
-	return d.Executor.Measure(ctx, what, queries)
+	return d.Executor.Blocks(ctx, blocks)
 }
 
 // Local search, of restarts side by side, has the same answer on any number of workers as in one process, also if a
@@ -90,8 +90,8 @@ func TestLocalSearchOnWorkers(t *testing.T) {
 				if err != nil || x.left > 0 {
 					t.Fatal(err, x.left)
 				}
-				many := kernelkmeans.Queries{{Points: make([]int32, p.Candidates()+1)}}
-				if _, err := e.Measure(c.ctx, kernelkmeans.Blocks, many); err == nil {
+				many := []kernel.Block{{Points: make([]int32, p.Candidates()+1)}}
+				if _, err := e.Blocks(c.ctx, many); err == nil {
 					t.Error("a block of more points than were planned is taken")
 				}
 				if !reflect.DeepEqual(got, want) {

@@ -275,11 +275,7 @@ func (s *sequence) gains() {
 		s.Fatalf("gains: %v", err)
 	}
 	needed := 1 + s.random.IntN(s.local.spec.Rows+10)
-	queries := make(kernelkmeans.Queries, len(stats))
-	for at := range queries {
-		queries[at] = kernelkmeans.Query{ClusterStats: stats[at], Most: needed}
-	}
-	got, err := s.remote.Measure(s.ctx, kernelkmeans.Gains, queries)
+	got, err := s.remote.Gains(s.ctx, stats, needed)
 	s.wantSame("gains", len(got), len(want), err)
 	for at := range got {
 		s.checkLargest(got[at], want[at], needed)
@@ -287,8 +283,8 @@ func (s *sequence) gains() {
 	if want, err = s.local.shard.Fits(s.ctx, s.local.tiles, s.local.step, stats); err != nil {
 		s.Fatalf("fits: %v", err)
 	}
-	got, err = s.remote.Measure(s.ctx, kernelkmeans.Fits, queries)
-	s.wantSame("fits", got, want, err)
+	fits, err := s.remote.Fits(s.ctx, stats)
+	s.wantSame("fits", fits, kernelkmeans.NewFits(want), err)
 }
 
 // checkLargest checks that the largest values are right, and that the others are right or -Inf.
@@ -310,9 +306,9 @@ func (s *sequence) checkLargest(got, want []float64, needed int) {
 // blocks asks for random points of a random subset of the lanes.
 func (s *sequence) blocks() {
 	s.Helper()
-	var queries kernelkmeans.Queries
+	var blocks []kernel.Block
 	for lane := range s.lanes {
-		block := kernelkmeans.Query{ClusterStats: kernel.ClusterStats{Lane: lane}}
+		block := kernel.Block{Lane: lane}
 		share := min(1, maxBlock/float64(s.local.spec.Rows)) * s.random.Float64()
 		for i := range int32(s.local.spec.Rows) {
 			if s.random.Float64() < share && len(block.Points) < maxBlock {
@@ -320,15 +316,15 @@ func (s *sequence) blocks() {
 			}
 		}
 		if s.random.IntN(3) > 0 {
-			queries = append(queries, block)
+			blocks = append(blocks, block)
 		}
 	}
-	want, err := s.local.shard.Blocks(s.ctx, s.local.tiles, s.local.step, queries.Blocks())
+	want, err := s.local.shard.Blocks(s.ctx, s.local.tiles, s.local.step, blocks)
 	if err != nil {
 		s.Fatalf("blocks: %v", err)
 	}
-	got, err := s.remote.Measure(s.ctx, kernelkmeans.Blocks, queries)
-	s.wantSame("blocks", got, want, err)
+	got, err := s.remote.Blocks(s.ctx, blocks)
+	s.wantSame("blocks", got, kernelkmeans.NewBlockSums(s.k, blocks, want), err)
 }
 
 func (s *sequence) wantSame(name string, got, want any, err error) {

@@ -18,8 +18,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// KMeansExecutor runs the operations of a k-means-family job on all workers. It implements kmeans.Executor. Every
-// operation carries its models. The caller must call Release.
+// KMeansExecutor runs the operations of a k-means-family job on all workers. It implements kmeans.Executor and its
+// Measurer. Every operation carries its models. The caller must call Release.
 type KMeansExecutor struct {
 	job         *execution
 	spec        *vector.RowSpec
@@ -272,31 +272,22 @@ func (e *KMeansExecutor) measure(
 }
 
 // Measure implements kmeans.Executor.
-func (e *KMeansExecutor) Measure(
-	ctx context.Context, what kmeans.Measurement, queries []vector.Query,
-) ([][]float64, error) {
-	switch what {
-	case kmeans.NearestTwo:
-		return e.nearestTwo(ctx, queries)
-	case kmeans.Distances:
-		return e.distances(ctx, queries)
-	case kmeans.Scatter:
-		return e.scatter(ctx, queries)
-	}
-	return e.nearest(ctx, queries)
-}
+func (e *KMeansExecutor) Measure() kmeans.Measurer { return e }
 
-func (e *KMeansExecutor) nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+// Nearest implements kmeans.Measurer.
+func (e *KMeansExecutor) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	return e.perPoint(ctx, "nearest", 1, queries, func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
 		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Queries: queries}}
 	})
 }
 
-func (e *KMeansExecutor) nearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	return e.perPoint(ctx, "nearest two", vector.PerNearestTwo, queries,
+// NearestTwo implements kmeans.Measurer.
+func (e *KMeansExecutor) NearestTwo(ctx context.Context, queries []vector.Query) ([]kmeans.NearestTwo, error) {
+	lists, err := e.perPoint(ctx, "nearest two", vector.PerNearestTwo, queries,
 		func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
 			c.Operation = &workerv1.Command_NearestTwo{NearestTwo: &workerv1.NearestTwo{Queries: queries}}
 		})
+	return kmeans.NewNearestTwo(lists), err
 }
 
 // perPoint runs an operation that answers each query with some values for each point.
@@ -311,8 +302,9 @@ func (e *KMeansExecutor) perPoint(ctx context.Context, name string, values int, 
 		e.job.perform)
 }
 
-// distances asks only the tiles that contain the points, for no more points at a time than fit into the planned memory.
-func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+// Distances implements kmeans.Measurer. It asks only the tiles that contain the points, for no more points at a time
+// than fit into the planned memory.
+func (e *KMeansExecutor) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	distances := make([][]float64, len(queries))
 	var portion []vector.Query
 	var of []int // indices of the queries in the portion
@@ -379,8 +371,9 @@ func (e *KMeansExecutor) distancesAtOnce(ctx context.Context, queries []vector.Q
 		e.job.perform)
 }
 
-// scatter adds up tiles in tile order, and asks for no more of them at a time than fit into the planned memory.
-func (e *KMeansExecutor) scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+// Scatter implements kmeans.Measurer. It adds up tiles in tile order, and asks for no more of them at a time than fit
+// into the planned memory.
+func (e *KMeansExecutor) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
 	atOnce := len(e.job.placed.tiles)

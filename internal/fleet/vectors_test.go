@@ -172,7 +172,7 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 		for q := range want {
 			want[q] = kmeans.AddTiles(want[q], len(p.tiles))
 		}
-		got, err := e.Measure(s.ctx, kmeans.Scatter, queries)
+		got, err := e.Scatter(s.ctx, queries)
 		s.wantLists("scatter", got, want, err)
 	})
 	t.Run("distances", func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 			{Lane: 2, Model: s.model(2), Points: points[:43_000]}}
 		want, err := p.shard.Distances(s.ctx, p.tiles, queries)
 		s.check("distances", err)
-		got, err := e.Measure(s.ctx, kmeans.Distances, queries)
+		got, err := e.Distances(s.ctx, queries)
 		s.check("distances", err)
 		if !slices.EqualFunc(got, want, slices.Equal[[]float64]) {
 			t.Error("distances differ")
@@ -229,7 +229,7 @@ func TestMisuseOfVectorsIsAnError(t *testing.T) {
 		t.Error("a lane beyond the last was accepted")
 	}
 	for _, points := range [][]int32{{-1}, {203}, {5, 5}, {6, 5}} {
-		if _, err := e.Measure(c.ctx, kmeans.Distances, []vector.Query{{Model: m, Points: points}}); err == nil {
+		if _, err := e.Distances(c.ctx, []vector.Query{{Model: m, Points: points}}); err == nil {
 			t.Errorf("points %v were accepted", points)
 		}
 	}

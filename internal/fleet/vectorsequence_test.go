@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -209,7 +210,7 @@ func (s *vectorSequence) randomOp() {
 	case r < 14:
 		want, err := l.shard.Distances(s.ctx, l.tiles, queries)
 		s.check("distances", err)
-		got, err := s.remote.Measure(s.ctx, kmeans.Distances, queries)
+		got, err := s.remote.Distances(s.ctx, queries)
 		s.wantLists("distances", got, want, err)
 	case r < 17:
 		want, err := l.shard.Scatter(s.ctx, l.tiles, l.step, queries)
@@ -217,7 +218,7 @@ func (s *vectorSequence) randomOp() {
 		for q := range want {
 			want[q] = kmeans.AddTiles(want[q], len(l.tiles))
 		}
-		got, err := s.remote.Measure(s.ctx, kmeans.Scatter, queries)
+		got, err := s.remote.Scatter(s.ctx, queries)
 		s.wantLists("scatter", got, want, err)
 	case r < 18:
 		want, err := l.shard.Farthest(s.ctx, l.tiles, l.step, queries)
@@ -234,13 +235,18 @@ func (s *vectorSequence) randomOp() {
 				m.Clusters, m.Absent, m.Centroids = 1, nil, m.Centroids[:l.spec.Columns]
 			}
 		}
-		measure, what := l.shard.Nearest, kmeans.Nearest
 		if s.random.IntN(2) == 0 {
-			measure, what = l.shard.NearestTwo, kmeans.NearestTwo
+			want, err := l.shard.NearestTwo(s.ctx, l.tiles, queries)
+			s.check("nearest two", err)
+			got, err := s.remote.NearestTwo(s.ctx, queries)
+			if s.check("nearest two", err); !reflect.DeepEqual(got, kmeans.NewNearestTwo(want)) {
+				s.Fatalf("nearest two: got %v, want %v", got, want)
+			}
+			return
 		}
-		want, err := measure(s.ctx, l.tiles, queries)
+		want, err := l.shard.Nearest(s.ctx, l.tiles, queries)
 		s.check("nearest", err)
-		got, err := s.remote.Measure(s.ctx, what, queries)
+		got, err := s.remote.Nearest(s.ctx, queries)
 		s.wantLists("nearest", got, want, err)
 	}
 }

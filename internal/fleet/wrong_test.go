@@ -14,8 +14,6 @@ import (
 	"google.golang.org/grpc"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -137,15 +135,15 @@ var matrixCommands = map[string]struct {
 		func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Farthest(ctx, liarStats()) }},
 	"gains": {func(c *workerv1.Command) bool { return c.GetGains() != nil },
 		func(ctx context.Context, e *fleet.Executor) (any, error) {
-			return e.Measure(ctx, kernelkmeans.Gains, kernelkmeans.Queries{{ClusterStats: liarStats()[0], Most: 1000}})
+			return e.Gains(ctx, liarStats()[:1], 1000)
 		}},
 	"fits": {func(c *workerv1.Command) bool { return c.GetFits() != nil },
 		func(ctx context.Context, e *fleet.Executor) (any, error) {
-			return e.Measure(ctx, kernelkmeans.Fits, kernelkmeans.Queries{{ClusterStats: liarStats()[0]}})
+			return e.Fits(ctx, liarStats()[:1])
 		}},
 	"blocks": {func(c *workerv1.Command) bool { return c.GetBlocks() != nil },
 		func(ctx context.Context, e *fleet.Executor) (any, error) {
-			return e.Measure(ctx, kernelkmeans.Blocks, kernelkmeans.Queries{
+			return e.Blocks(ctx, []kernel.Block{
 				{Points: []int32{1, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200}},
 			})
 		}},
@@ -294,8 +292,14 @@ func askVectors(ctx context.Context, e *fleet.KMeansExecutor, p *vectorProblem) 
 		return nil, err
 	}
 	all := []any{far}
-	for _, what := range []kmeans.Measurement{kmeans.Distances, kmeans.Nearest, kmeans.NearestTwo, kmeans.Scatter} {
-		values, err := e.Measure(ctx, what, queries)
+	two, err := e.NearestTwo(ctx, queries)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, two)
+	for _, measure := range []func(context.Context, []vector.Query) ([][]float64, error){e.Distances, e.Nearest,
+		e.Scatter} {
+		values, err := measure(ctx, queries)
 		if err != nil {
 			return nil, err
 		}

@@ -55,14 +55,14 @@ func ChooseAlgorithm(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	return nil
 }
 
-// faultOf converts a *catalog.Refusal to a fault with the names of the API. It returns other errors unchanged.
+// faultOf converts a *catalog.Misuse to a fault with the names of the API. It returns other errors unchanged.
 func faultOf(err error) error {
-	refusal, is := errors.AsType[*catalog.Refusal](err)
+	misuse, is := errors.AsType[*catalog.Misuse](err)
 	if !is {
 		return err
 	}
-	text := refusal.Text(func(option string) string { return strings.ReplaceAll(option, "-", "_") })
-	return fault.Invalid(refusal.Reason, "%s", text).OnField(refusal.Field())
+	text := misuse.Text(func(option string) string { return strings.ReplaceAll(option, "-", "_") })
+	return fault.Invalid(misuse.Reason, "%s", text).OnField(misuse.Field())
 }
 
 // Validate rejects a spec, which must have an algorithm, that makes no sense for data of this kind (0 means any), as

@@ -215,10 +215,10 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	return usageOf(f.request(spec, kind).Check())
 }
 
-// usageOf converts a *catalog.Refusal to an error about flags. It returns other errors unchanged.
+// usageOf converts a *catalog.Misuse to an error about flags. It returns other errors unchanged.
 func usageOf(err error) error {
-	if refusal, is := errors.AsType[*catalog.Refusal](err); is {
-		return shell.Usage("%s", refusal.Text(shell.FlagName))
+	if misuse, is := errors.AsType[*catalog.Misuse](err); is {
+		return shell.Usage("%s", misuse.Text(shell.FlagName))
 	}
 	return err
 }

@@ -422,7 +422,7 @@ func (f *fitter) fromIdealScores(
 	}
 	defer release()
 	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: model.IdealScores(k)}
-	distances, err := x.Measure(ctx, kmeans.Distances, []vector.Query{{Model: ideal, Points: choose.All[int32](f.p.n)}})
+	distances, err := x.Measure().Distances(ctx, []vector.Query{{Model: ideal, Points: choose.All[int32](f.p.n)}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -152,18 +152,18 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"constrained-spectral points k=2 beliefs=b.csv source-data=s.csv", notApplicable, "spec.source_data",
 			"give one of them"},
 	} {
-		refusal, is := errors.AsType[*Refusal](request(c.text).Check())
-		if !is || refusal.Reason != c.reason || refusal.Field() != c.field ||
-			!strings.Contains(refusal.Error(), c.says) {
-			t.Errorf("%s: got %+v, want %s on %s saying %q", c.text, refusal, c.reason, c.field, c.says)
+		misuse, is := errors.AsType[*Misuse](request(c.text).Check())
+		if !is || misuse.Reason != c.reason || misuse.Field() != c.field ||
+			!strings.Contains(misuse.Error(), c.says) {
+			t.Errorf("%s: got %+v, want %s on %s saying %q", c.text, misuse, c.reason, c.field, c.says)
 		}
 	}
 }
 
-// A refusal uses the names that its reader knows.
-func TestRefusalsUseTheReadersNames(t *testing.T) {
-	refusal, _ := errors.AsType[*Refusal](request("kernel-kmeans points k=2 init=random seeds=s.csv").Check())
-	if got := refusal.Text(func(option string) string {
+// A misuse uses the names that its reader knows.
+func TestMisusesUseTheReadersNames(t *testing.T) {
+	misuse, _ := errors.AsType[*Misuse](request("kernel-kmeans points k=2 init=random seeds=s.csv").Check())
+	if got := misuse.Text(func(option string) string {
 		return "--" + option
 	}); got != "--seeds are where the run starts; they have no effect with --init random" {
 		t.Error(got)

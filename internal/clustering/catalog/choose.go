@@ -11,7 +11,7 @@ import (
 
 // ChooseAlgorithm chooses the algorithm of a request that names none: the default if it accepts all given options,
 // otherwise the first that does, preferably one for this kind of data. The slice because holds the options that the
-// default does not accept. The error is a *Refusal.
+// default does not accept. The error is a *Misuse.
 func (r Request) ChooseAlgorithm() (chosen Algorithm, because []string, err error) {
 	var given []string
 	for _, o := range Options {
@@ -63,7 +63,7 @@ func (r Request) accepting(options []string) []Algorithm {
 }
 
 // conflict refuses a minimal set of options that no algorithm accepts together.
-func (r Request) conflict(given []string) *Refusal {
+func (r Request) conflict(given []string) *Misuse {
 	for _, option := range slices.Clone(given) {
 		rest := slices.DeleteFunc(slices.Clone(given), func(other string) bool { return other == option })
 		if len(r.accepting(rest)) == 0 {

@@ -70,8 +70,8 @@ func TestTheChosenAlgorithmPassesTheCheck(t *testing.T) {
 				continue
 			}
 			r.Algorithm = chosen.Name
-			if refusal := r.checkScope(chosen); refusal != nil {
-				t.Errorf("%v: %v", r.Values, refusal)
+			if misuse := r.checkScope(chosen); misuse != nil {
+				t.Errorf("%v: %v", r.Values, misuse)
 			}
 		}
 	}
@@ -88,9 +88,9 @@ func TestNoAlgorithmTakesAll(t *testing.T) {
 			"no algorithm takes objective and init neighborhoods together: "},
 	} {
 		chosen, _, err := request(c.text).ChooseAlgorithm()
-		refusal, is := errors.AsType[*Refusal](err)
-		if !is || refusal.Option != c.field || !strings.HasPrefix(refusal.Error(), c.says) {
-			t.Errorf("%s: %s, %+v, want %s saying %q", c.text, chosen.Name, refusal, c.field, c.says)
+		misuse, is := errors.AsType[*Misuse](err)
+		if !is || misuse.Option != c.field || !strings.HasPrefix(misuse.Error(), c.says) {
+			t.Errorf("%s: %s, %+v, want %s saying %q", c.text, chosen.Name, misuse, c.field, c.says)
 		}
 	}
 }

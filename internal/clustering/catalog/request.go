@@ -19,25 +19,25 @@ type Request struct {
 	Values    map[string]string // the values of given options; ignored for tables
 }
 
-// Refusal is an error that names the option at fault.
-type Refusal struct {
+// Misuse is an error that names the option at fault.
+type Misuse struct {
 	Reason    string // in UPPER_SNAKE
 	Option    string
 	text      string    // with options in braces, as in {on-rise}
 	Algorithm Algorithm // the requested one
 }
 
-func (r *Refusal) Error() string { return r.Text(func(option string) string { return option }) }
+func (r *Misuse) Error() string { return r.Text(func(option string) string { return option }) }
 
 var braced = regexp.MustCompile(`\{([a-z0-9-]+)\}`)
 
 // Text returns the message with every option replaced by its name for the reader, such as a flag or a field of the API.
-func (r *Refusal) Text(name func(option string) string) string {
+func (r *Misuse) Text(name func(option string) string) string {
 	return braced.ReplaceAllStringFunc(r.text, func(option string) string { return name(strings.Trim(option, "{}")) })
 }
 
 // Field returns the path of the option in the API.
-func (r *Refusal) Field() string {
+func (r *Misuse) Field() string {
 	o, known := FindOption(r.Option, r.Algorithm)
 	if !known {
 		return "spec." + strings.ReplaceAll(r.Option, "-", "_")
@@ -77,14 +77,14 @@ func OptionAt(path string) (Option, bool) {
 
 func (r Request) given(option string) bool { _, given := r.Values[option]; return given }
 
-func (r Request) refuse(a Algorithm, reason, option, format string, args ...any) *Refusal {
-	return &Refusal{Reason: reason, Option: option, Algorithm: a, text: fmt.Sprintf(format, args...)}
+func (r Request) refuse(a Algorithm, reason, option, format string, args ...any) *Misuse {
+	return &Misuse{Reason: reason, Option: option, Algorithm: a, text: fmt.Sprintf(format, args...)}
 }
 
 // notApplicable is the reason for options and values that would be valid in another context.
 const notApplicable = "OPTION_DOES_NOT_APPLY"
 
-// Check returns a *Refusal that says what is wrong with a request, or nil if nothing is as far as is known without the
+// Check returns a *Misuse that says what is wrong with a request, or nil if nothing is as far as is known without the
 // data.
 func (r Request) Check() error {
 	a, known := FindAlgorithm(r.Algorithm)
@@ -93,12 +93,12 @@ func (r Request) Check() error {
 			text.Or(algorithmNames()))
 	}
 	clustered := r.clustered()
-	for _, check := range []func(Algorithm) *Refusal{
+	for _, check := range []func(Algorithm) *Misuse{
 		r.checkScope, r.checkData, r.checkNeighbors, clustered.checkStorage, clustered.checkKernel,
 		clustered.checkStart, clustered.checkRules,
 	} {
-		if refusal := check(a); refusal != nil {
-			return refusal
+		if misuse := check(a); misuse != nil {
+			return misuse
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ func (r Request) clustered() Request {
 }
 
 // checkScope refuses options that the algorithm does not have, and invalid values.
-func (r Request) checkScope(a Algorithm) *Refusal {
+func (r Request) checkScope(a Algorithm) *Misuse {
 	for _, o := range Options {
 		value, given := r.Values[o.Name]
 		if !given {
@@ -139,9 +139,12 @@ func (r Request) checkScope(a Algorithm) *Refusal {
 }
 
 // badReason returns the reason for a bad value, such as BAD_RHO for rho.
-func badReason(option string) string {
-	return "BAD_" + strings.ToUpper(strings.ReplaceAll(option, "-", "_"))
-}
+func badReason(option string) string { return "BAD_" + inReasons(option) }
+
+// missingReason returns the reason for an option that is missing, such as NO_SEEDS for seeds.
+func missingReason(option string) string { return "NO_" + inReasons(option) }
+
+func inReasons(option string) string { return strings.ToUpper(strings.ReplaceAll(option, "-", "_")) }
 
 // implied returns the fixed value of an option, or "". A geometry implies its distortion, and vice versa.
 func (r Request) implied(a Algorithm, option string) string {

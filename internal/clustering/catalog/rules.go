@@ -7,7 +7,7 @@ import (
 )
 
 // checkData refuses data that the algorithm does not accept, and scales that do not apply to the data.
-func (r Request) checkData(a Algorithm) *Refusal {
+func (r Request) checkData(a Algorithm) *Misuse {
 	if r.Data == "" {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (r Request) checkData(a Algorithm) *Refusal {
 }
 
 // checkNeighbors refuses a neighbor graph for data that is a graph, and options that conflict with it or need it.
-func (r Request) checkNeighbors(a Algorithm) *Refusal {
+func (r Request) checkNeighbors(a Algorithm) *Misuse {
 	switch {
 	case !r.given("knn") && r.given("knn-weights"):
 		return r.refuse(a, notApplicable, "knn-weights", "{knn-weights} requires {knn}")
@@ -46,7 +46,7 @@ func (r Request) checkNeighbors(a Algorithm) *Refusal {
 }
 
 // checkStorage refuses storage that does not suit the data.
-func (r Request) checkStorage(a Algorithm) *Refusal {
+func (r Request) checkStorage(a Algorithm) *Misuse {
 	storage := r.Values["storage"]
 	switch {
 	case r.Data == Graph && (storage == "float16" || storage == "none"):
@@ -72,7 +72,7 @@ func withArticles(kinds []string) []string {
 }
 
 // checkKernel refuses kernels for data that has its own, and parameters that the kernel does not have.
-func (r Request) checkKernel(a Algorithm) *Refusal {
+func (r Request) checkKernel(a Algorithm) *Misuse {
 	for _, option := range kernelOptions {
 		switch {
 		case !r.given(option):
@@ -106,7 +106,7 @@ func (r Request) kernel() Kernel {
 }
 
 // checkStart refuses starts that the algorithm does not have, and options that do not apply to the start.
-func (r Request) checkStart(a Algorithm) *Refusal {
+func (r Request) checkStart(a Algorithm) *Misuse {
 	start, given := r.Values["init"]
 	switch {
 	case given && a.Family == AutoFamily:
@@ -140,10 +140,10 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 }
 
 // checkRules refuses other combinations of options.
-func (r Request) checkRules(a Algorithm) *Refusal {
+func (r Request) checkRules(a Algorithm) *Misuse {
 	for _, needed := range a.Needs {
 		if !r.given(needed) {
-			return r.refuse(a, "NO_"+badReason(needed)[len("BAD_"):], needed, "%s needs {%s}", a.Name, needed)
+			return r.refuse(a, missingReason(needed), needed, "%s needs {%s}", a.Name, needed)
 		}
 	}
 	objective := r.objective(a)
@@ -178,8 +178,8 @@ func (r Request) checkRules(a Algorithm) *Refusal {
 			"{scale} %s cannot be combined with {distortion} %s: a divergence compares values with 0, and scaling "+
 				"moves the 0 of a column", scale, distortion)
 	}
-	if refusal := r.checkLandmarks(a, objective); refusal != nil {
-		return refusal
+	if misuse := r.checkLandmarks(a, objective); misuse != nil {
+		return misuse
 	}
 	if a.Takes("beliefs") {
 		return r.checkBeliefs(a)
@@ -188,7 +188,7 @@ func (r Request) checkRules(a Algorithm) *Refusal {
 }
 
 // checkLandmarks refuses options that k-means on the features of landmarks does not have.
-func (r Request) checkLandmarks(a Algorithm, objective string) *Refusal {
+func (r Request) checkLandmarks(a Algorithm, objective string) *Misuse {
 	if !r.given("landmarks") || r.Is("landmarks", "0") {
 		return nil
 	}
@@ -230,7 +230,7 @@ func (r Request) objective(a Algorithm) string {
 }
 
 // checkBeliefs checks that the constraint matrix Q (Wang2014) has exactly one source.
-func (r Request) checkBeliefs(a Algorithm) *Refusal {
+func (r Request) checkBeliefs(a Algorithm) *Misuse {
 	var whole []string
 	for _, option := range []string{"beliefs", "source-graph", "source-data"} {
 		if r.given(option) {

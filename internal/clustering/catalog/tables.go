@@ -1,8 +1,11 @@
 package catalog
 
 import (
+	"fmt"
 	"math"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 var (
@@ -165,12 +168,28 @@ const maxRestarts = 10_000
 // eigenvectors takes time cubic in their number.
 const MaxLandmarks = 5000
 
+// MaxEntailed is the number of implied pairs from which constraints do not entail others by default.
+const MaxEntailed = 200_000
+
+// By default local search makes chains of SearchLength moves, unless n k exceeds a limit. A chain reads all sums S_ic.
+// With a dense matrix that is little, because steps read more. On graphs steps are cheap and chains are many, so chains
+// would take most of the time.
+const (
+	SearchLength   = 20
+	MaxDenseSearch = 1 << 24
+	MaxGraphSearch = 1 << 17
+)
+
 // Defaults that several algorithms share.
 const (
-	entailsSmall = "on while fewer than 200,000 pairs are implied and none contradict each other; off with --paper"
-	startsFree   = "the answer without constraints, neighborhoods, then kmeans++; with --paper neighborhoods"
-	runsSeeded   = "1 if every cluster has seeds, else 10; with --paper 1"
+	startsFree = "the answer without constraints, neighborhoods, then kmeans++; with --paper neighborhoods"
+	runsSeeded = "1 if every cluster has seeds, else 10; with --paper 1"
 )
+
+var entailsSmall = "on " + whileFewImplied
+
+var whileFewImplied = "while fewer than " + text.Grouped(MaxEntailed) +
+	" pairs are implied and none contradict each other; off with --paper"
 
 // Options lists all options, in the order of the help text.
 var Options = []Option{
@@ -184,8 +203,7 @@ var Options = []Option{
 	{Name: "constraints", Field: "spec.supervision.constraints", Type: File, Group: SupervisionGroup,
 		Help: "must-links and cannot-links in this `FILE` (i,j,kind[,weight])"},
 	{Name: "entail", Field: "spec.supervision.entail", Type: Switch,
-		Default: "on in the k-means and kernel families while fewer than 200,000 pairs are implied and none " +
-			"contradict each other; off with --paper", Group: SupervisionGroup,
+		Default: "on in the k-means and kernel families " + whileFewImplied, Group: SupervisionGroup,
 		Defaults: map[string]string{"kernel": entailsSmall, "k-means": entailsSmall, "spectral": "off"},
 		Help:     "add every pair that the constraints imply as a constraint; --entail=false turns this off"},
 	{Name: "seeds", Field: "spec.supervision.seeds", Type: File, Group: SupervisionGroup,
@@ -217,7 +235,8 @@ var Options = []Option{
 		Default: "ignore; with --paper shift", Group: KernelGroup,
 		Help: "when a step raises the objective: shift the diagonal, stop, or ignore it and keep the best labels"},
 	{Name: "local-search", Field: "local_search", Type: Whole, Max: 1000,
-		Default: "20 while n k is at most 16,777,216, on graphs 131,072; with --paper 0", Group: KernelGroup,
+		Default: fmt.Sprintf("%d while n k is at most %s, on graphs %s; with --paper 0", SearchLength,
+			text.Grouped(MaxDenseSearch), text.Grouped(MaxGraphSearch)), Group: KernelGroup,
 		Help: "after all steps have converged, try chains of up to this many moves of single points, and keep the " +
 			"best prefix of each; 0 for none"},
 	{Name: "empty", Field: "on_empty", Type: Choice, Values: []string{"farthest", "keep"}, Default: "farthest",

@@ -128,7 +128,8 @@ func (r *repair) chain(first, without, own, c int32) ([]int32, float64) {
 		}
 		target := own + c - r.colors[v]
 		change += r.change(v, target)
-		if r.trades -= 1 + len(r.neighbors[v]); r.trades < 0 {
+		r.trades -= 1 + len(r.neighbors[v])
+		if r.trades < 0 {
 			return nil, 0
 		}
 		for _, next := range r.neighbors[v] {

@@ -143,7 +143,8 @@ func (s *searcher) color(ctx context.Context, part []int32) ([]int32, Verdict, e
 		if len(path) == 0 {
 			return nil, Uncolorable, nil
 		}
-		if s.left--; s.left < 0 {
+		s.left--
+		if s.left < 0 {
 			return nil, Undecided, nil
 		}
 		if s.left%64 == 0 && ctx.Err() != nil {

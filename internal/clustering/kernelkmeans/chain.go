@@ -15,7 +15,7 @@ type chain struct {
 	matrix *weightedMatrix
 	points []int32 // candidates, ascending
 	at     assignment
-	block  []float64 // per candidate: S_ic for the k clusters, then M_ij for the candidates
+	block  BlockSums // of the candidates
 	shares kernel.Shares
 	moves  []labeling.Move
 	// Per candidate: how much the association falls when it leaves its cluster, +Inf if it cannot, and the most that it
@@ -64,7 +64,8 @@ func candidates(gains []float64, labels []int32, count int) []int32 {
 		if c < 0 || gains[i] <= limit && len(points) >= count {
 			continue
 		}
-		if points = append(points, int32(i)); len(points) == 2*count {
+		points = append(points, int32(i))
+		if len(points) == 2*count {
 			keepBest()
 			limit = gains[points[count-1]]
 		}
@@ -77,7 +78,7 @@ func candidates(gains []float64, labels []int32, count int) []int32 {
 }
 
 // newChain starts a chain at a labeling. It takes over the block of the candidates and changes it.
-func (w *weightedMatrix) newChain(points []int32, block []float64, at assignment) *chain {
+func (w *weightedMatrix) newChain(points []int32, block BlockSums, at assignment) *chain {
 	k := w.p.spec.K
 	c := &chain{
 		matrix: w, points: points, at: at, block: block,
@@ -104,15 +105,8 @@ func (c *chain) setShare(cluster int32) {
 
 // row returns what the gains of a candidate depend on: its sums, M_ii and a_i.
 func (c *chain) row(r int) (sums []float64, diagonal, a float64) {
-	sums, entries := c.values(r)
+	sums, entries := c.block.Row(r)
 	return sums, entries[r], c.matrix.weights[c.points[r]]
-}
-
-// values returns a candidate's S_ic and its M_ij.
-func (c *chain) values(r int) (sums, entries []float64) {
-	k, width := c.matrix.p.spec.K, c.matrix.p.spec.K+len(c.points)
-	row := c.block[r*width : (r+1)*width]
-	return row[:k], row[k:]
 }
 
 func (c *chain) setLeaving(r int) {
@@ -166,7 +160,7 @@ func (c *chain) step() bool {
 func (c *chain) move(row int) {
 	point, to, grid := c.points[row], c.to[row], c.matrix.p.Matrix.Grid
 	from := c.at.labels[point]
-	sums, entries := c.values(row)
+	sums, entries := c.block.Row(row)
 	diagonal := grid.Units(entries[row])
 	c.at.selfUnits[from] = c.at.selfUnits[from].AddInt64(diagonal - 2*grid.Units(sums[from]))
 	c.at.selfUnits[to] = c.at.selfUnits[to].AddInt64(diagonal + 2*grid.Units(sums[to]))
@@ -177,7 +171,7 @@ func (c *chain) move(row int) {
 	c.setShare(from)
 	c.setShare(to)
 	for r, entry := range entries {
-		sums, _ := c.values(r)
+		sums, _ := c.block.Row(r)
 		sums[from] -= entry
 		sums[to] += entry
 		if math.IsInf(c.joining[r], -1) {

@@ -110,7 +110,7 @@ func (s *Setup) Isolated() []bool { return s.matrix.isolated }
 // WarnIsolated warns about isolated points, if there are any, and says where they are assigned.
 func (s *Setup) WarnIsolated(o clustering.Observer) {
 	if s.matrix.isolated != nil {
-		o.Observe(s.addNotice(isolatedNotice(s.p.Matrix, s.matrix.isolated)))
+		o.Observe(isolatedNotice(s.p.Matrix, s.matrix.isolated))
 	}
 }
 
@@ -153,9 +153,7 @@ func (s *Setup) AddEdges(ctx context.Context, edges []dataset.Edge) error {
 	if err != nil {
 		return err
 	}
-	return s.server.x.Matrix().SetOperands(ctx, kernel.Operands{
-		K: s.p.spec.K, Weights: s.matrix.rowWeights(), Sparse: sparse,
-	})
+	return s.server.setOperands(ctx, s.matrix.rowWeights(), sparse)
 }
 
 // Graph returns the graph that is clustered, or nil if the data is not one.

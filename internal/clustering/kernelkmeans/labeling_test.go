@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
@@ -52,5 +53,50 @@ func TestPlainObjectiveIsThatOfTheGraphAlone(t *testing.T) {
 	}
 	if differ < 20 {
 		t.Errorf("constraints make a difference in %d cases only", differ)
+	}
+}
+
+// The objective of labels does not depend on how many lanes the executor has, nor on what they held before.
+func TestObjectiveOfLabelsInAnyNumberOfLanes(t *testing.T) {
+	data := clusteringtest.Blobs(t, clusteringtest.NewRand(3), 200, 3, 2)
+	labels := make([]int32, 200)
+	for i := range labels {
+		labels[i] = int32(i / 100)
+	}
+	other := slices.Clone(labels)
+	slices.Reverse(other)
+	other[7] = 0
+	var want float64
+	for _, lanes := range []int{1, 4} {
+		problem, err := Prepare(data, clustering.Spec{K: 2, Restarts: 4, MaxIterations: 10, Algorithm: &Options{},
+			Initialization: clustering.Initialization{Start: clustering.StartRandom}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		problem.MaxLanes = lanes
+		x, err := NewLocal(t.Context(), problem, data, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		setup, err := NewSetup(t.Context(), problem, x, clustering.NopObserver{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runs := setup.Runs(); runs.Lanes != lanes {
+			t.Fatalf("%d lanes, want %d", runs.Lanes, lanes)
+		}
+		for _, l := range [][]int32{labels, other, labels} {
+			objective, _, err := setup.ObjectiveOf(t.Context(), l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lanes == 1 && want == 0 {
+				want = objective
+			}
+			if same := slices.Equal(l, labels); same != (objective == want) {
+				t.Errorf("%d lanes: the objective is %v, of the first labels %v; same labels: %v", lanes, objective,
+					want, same)
+			}
+		}
 	}
 }

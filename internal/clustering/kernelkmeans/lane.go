@@ -7,67 +7,35 @@ import (
 )
 
 // lane is the executor as one restart sees it: with one labeling, of clusters 0..k-1.
-type lane struct{ *clustering.Lane }
-
-// request is an operation that a restart asks of the executor, and its answer once it is served: a value per row, or
-// those of a block.
-type request struct {
-	clustering.RequestBase
-	columns []int32 // those that a column sum adds up, or the points of a block
-	stats   kernel.ClusterStats
-	self    []kernel.Int128 // part of the answer
+type lane struct {
+	*clustering.Lane
+	server *server
 }
 
-// The kinds of requests. Those that do not read the matrix are served first. Loads and updates, which are one kind
-// because one sweep does both, are served last, so that the sweeps of restarts at different points of an iteration are
-// combined.
-const (
-	askAssign = iota
-	askFarthest
-	askGains
-	askBlock
-	askColumnSum
-	askUpdate
-)
-
-// ask asks for an operation and waits for the answer.
-func (l lane) ask(kind int, columns []int32, stats kernel.ClusterStats) (*request, error) {
-	r := &request{RequestBase: clustering.RequestBase{Kind: kind}, columns: columns, stats: stats}
-	return r, l.Ask(r)
+func (l lane) Load(labels []int32) ([]kernel.Int128, error) {
+	return l.server.change.Ask(l.Lane, clustering.Change{Labels: labels})
 }
 
-// update asks for a load of labels or an update by moves.
-func (l lane) update(labels []int32, moves []labeling.Move) ([]kernel.Int128, error) {
-	r := &request{RequestBase: clustering.RequestBase{Kind: askUpdate, Labels: labels, Moves: moves}}
-	err := l.Ask(r)
-	return r.self, err
+func (l lane) Update(moves []labeling.Move) ([]kernel.Int128, error) {
+	return l.server.change.Ask(l.Lane, clustering.Change{Moves: moves})
 }
-
-func (l lane) Load(labels []int32) ([]kernel.Int128, error) { return l.update(labels, nil) }
-
-func (l lane) Update(moves []labeling.Move) ([]kernel.Int128, error) { return l.update(nil, moves) }
 
 func (l lane) ColumnSum(columns []int32) ([]float64, error) {
-	r, err := l.ask(askColumnSum, columns, kernel.ClusterStats{})
-	return r.Values, err
+	return l.server.columnSum.Ask(l.Lane, columns)
 }
 
 func (l lane) Assign(stats kernel.ClusterStats) ([]labeling.Move, error) {
-	r, err := l.ask(askAssign, nil, stats)
-	return r.Moves, err
+	return l.server.assign.Ask(l.Lane, stats)
 }
 
 func (l lane) Farthest(stats kernel.ClusterStats) (labeling.Candidate, error) {
-	r, err := l.ask(askFarthest, nil, stats)
-	return r.Farthest, err
+	return l.server.farthest.Ask(l.Lane, stats)
 }
 
 func (l lane) Gains(stats kernel.ClusterStats) ([]float64, error) {
-	r, err := l.ask(askGains, nil, stats)
-	return r.Values, err
+	return l.server.gains.Ask(l.Lane, stats)
 }
 
-func (l lane) Block(points []int32) ([]float64, error) {
-	r, err := l.ask(askBlock, points, kernel.ClusterStats{})
-	return r.Values, err
+func (l lane) Block(points []int32) (BlockSums, error) {
+	return l.server.block.Ask(l.Lane, points)
 }

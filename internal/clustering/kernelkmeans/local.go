@@ -9,11 +9,12 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// local is an Executor and its Matrix within one process: a shard that holds every tile.
+// local is an Executor, its Matrix and its Measurer within one process: a shard that holds every tile.
 type local struct {
-	shard *kernel.Shard
-	tiles []int
-	step  uint64
+	shard    *kernel.Shard
+	tiles    []int
+	step     uint64
+	clusters int // of each lane of the operands
 }
 
 // NewLocal returns an executor within this process, and builds all tiles of the problem.
@@ -42,11 +43,14 @@ func OnShard(shard *kernel.Shard, n int) Executor {
 
 func (l *local) Matrix() Matrix { return l }
 
+func (l *local) Measure() Measurer { return l }
+
 func (l *local) Degrees(ctx context.Context) ([]float64, error) { return l.shard.Degrees(ctx, l.tiles) }
 
 func (l *local) Maxima(ctx context.Context) ([]float64, error) { return l.shard.Maxima(ctx, l.tiles) }
 
 func (l *local) SetOperands(_ context.Context, a kernel.Operands) error {
+	l.clusters = a.K
 	return l.shard.SetOperands(a)
 }
 
@@ -77,14 +81,18 @@ func (l *local) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]la
 	return l.shard.Farthest(ctx, l.tiles, l.step, stats)
 }
 
-func (l *local) Measure(ctx context.Context, what Measurement, queries Queries) ([][]float64, error) {
-	switch what {
-	case Fits:
-		return l.shard.Fits(ctx, l.tiles, l.step, queries.Stats())
-	case Blocks:
-		return l.shard.Blocks(ctx, l.tiles, l.step, queries.Blocks())
-	}
-	return l.shard.Gains(ctx, l.tiles, l.step, queries.Stats())
+func (l *local) Gains(ctx context.Context, stats []kernel.ClusterStats, _ int) ([][]float64, error) {
+	return l.shard.Gains(ctx, l.tiles, l.step, stats)
+}
+
+func (l *local) Fits(ctx context.Context, stats []kernel.ClusterStats) ([]Fit, error) {
+	lists, err := l.shard.Fits(ctx, l.tiles, l.step, stats)
+	return NewFits(lists), err
+}
+
+func (l *local) Blocks(ctx context.Context, blocks []kernel.Block) ([]BlockSums, error) {
+	lists, err := l.shard.Blocks(ctx, l.tiles, l.step, blocks)
+	return NewBlockSums(l.clusters, blocks, lists), err
 }
 
 func (l *local) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {

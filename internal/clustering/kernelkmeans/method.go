@@ -90,13 +90,12 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	return report, nil
 }
 
-// stepOfAll moves all points simultaneously to their nearest clusters and fills emptied clusters. Everything is undone
-// if the objective rose or the labeling occurred before.
-func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
-	before := m.now.clone()
+// stepOfAll moves all points simultaneously to their nearest clusters and fills emptied clusters. The labels were those
+// of before. Everything is undone if the objective rose or the labeling occurred earlier.
+func (m *method) stepOfAll(ctx context.Context, before assignment) (clustering.Report, error) {
 	shiftedBefore := m.shiftedValue()
 	if err := m.batch(); err != nil {
-		return clustering.Report{}, m.restoreAfter(err, before)
+		return clustering.Report{}, err
 	}
 	moves := difference(before.labels, m.now.labels)
 	if len(moves) == 0 {
@@ -105,13 +104,12 @@ func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
 	hash := hashLabels(m.now.labels)
 	rose := m.shiftedValue()-shiftedBefore > m.riseTolerance()
 	repeated := m.seen[hash]
-	if rose && m.endsAtRise() {
-		err := m.apply(reversed(moves))
-		return clustering.Report{Stop: clustering.StopConverged}, m.restoreAfter(err, before)
-	}
-	if (rose || repeated) && m.p.options.OnRise != RiseIgnore {
+	switch policy := m.p.options.OnRise; {
+	case rose && policy == riseConverges:
+		return clustering.Report{Stop: clustering.StopConverged}, m.apply(reversed(moves))
+	case (rose || repeated) && (policy == RiseShift || policy == RiseStop):
 		if err := m.apply(reversed(moves)); err != nil {
-			return clustering.Report{}, m.restoreAfter(err, before)
+			return clustering.Report{}, err
 		}
 		return m.afterUndo(ctx, repeated)
 	}
@@ -122,10 +120,6 @@ func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
 	}
 	return report, nil
 }
-
-// endsAtRise reports whether a step that raises the objective ends the run. That is the default for labels of package
-// multilevel: no single move improves them, and steps that continue from worse labels seldom lead to better ones.
-func (m *method) endsAtRise() bool { return m.p.options.RiseOpen && m.p.StartsMultilevel() }
 
 // batch assigns all points once and fills the clusters that this emptied.
 func (m *method) batch() error {
@@ -165,13 +159,6 @@ func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Repor
 		Reason: fmt.Sprintf("%s after iteration %d: the step was undone and the kernel shifted to be positive "+
 			"semidefinite", why, m.iteration),
 	}}, nil
-}
-
-// restoreAfter returns to the labeling of the last accepted step after an operation failed halfway, so that the labels
-// of a canceled run match its history.
-func (m *method) restoreAfter(err error, before assignment) error {
-	m.now = before
-	return err
 }
 
 // apply moves points and takes over the new sums.

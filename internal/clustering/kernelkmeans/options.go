@@ -27,7 +27,7 @@ type Options struct {
 	Sigma        float64         // diagonal shift
 	SigmaAuto    bool            // use the least shift that makes the kernel positive semidefinite
 	OnRise       RisePolicy
-	RiseOpen     bool // whether OnRise is a default; see method.endsAtRise
+	RiseOpen     bool // whether OnRise is only a default; see riseConverges
 	KeepBest     bool // return the best labeling of a run, not the last
 	LocalSearch  int  // maximum length of local search chains; 0 disables it; or localSearchByShape
 	KeepEmpty    bool // leave empty clusters empty
@@ -128,6 +128,10 @@ const (
 	RiseShift  RisePolicy = iota // undo, set the automatic shift, continue
 	RiseStop                     // undo and stop
 	RiseIgnore                   // continue
+	// riseConverges undoes a step that raises the objective, and the run has converged; a repeated labeling is ignored.
+	// Prepare chooses it if OnRise is open and runs begin with labels of package multilevel: no single move improves
+	// these, and steps that continue from worse labels seldom lead to better ones.
+	riseConverges
 )
 
 // String returns the name of the policy in the catalog.

@@ -74,6 +74,9 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 		return nil, err
 	}
 	p.plan = p.planStarts()
+	if p.options.RiseOpen && p.StartsMultilevel() {
+		p.options.OnRise = riseConverges
+	}
 	return p, p.checkCut()
 }
 

@@ -13,13 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-var (
-	_ clustering.Resumable    = (*method)(nil)
-	_ clustering.NoticeKeeper = (*Setup)(nil)
-)
-
-// KeepNotices implements clustering.NoticeKeeper.
-func (s *Setup) KeepNotices(notices []clustering.Notice) { s.notices = append(s.notices, notices...) }
+var _ clustering.Resumable = (*method)(nil)
 
 // Save implements clustering.Resumable. It omits the sums of the labels, which are exact and can be recomputed, and the
 // generator, which only the start uses.

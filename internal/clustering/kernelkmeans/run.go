@@ -41,7 +41,7 @@ func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Setu
 	f.WarnIsolated(o)
 	j.setup = f
 	if p.Restarts() < j.p.spec.Restarts {
-		f.Warn(o, "RESTARTS_ARE_EQUAL",
+		warn(o, "RESTARTS_ARE_EQUAL",
 			"the start does not depend on chance, so all restarts would be the same run; it runs once")
 	}
 	return f, nil
@@ -49,30 +49,20 @@ func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Setu
 
 // Runs implements clustering.Setup.
 func (s *Setup) Runs() clustering.Runs {
-	return clustering.Runs{K: s.p.spec.K, Restarts: s.p.Restarts(), MaxIterations: s.p.spec.MaxIterations, Keep: true}
-}
-
-// Lanes implements clustering.Server.
-func (s *Setup) Lanes() int { return s.server.lanes }
-
-// Threads implements clustering.Server. Restarts share the shift and the notices, so only one computes at a time.
-func (s *Setup) Threads() int { return 1 }
-
-// Serve implements clustering.Server.
-func (s *Setup) Serve(ctx context.Context, requests clustering.Requests) error {
-	return s.server.serve(ctx, requests)
+	return clustering.Runs{K: s.p.spec.K, Restarts: s.p.Restarts(), MaxIterations: s.p.spec.MaxIterations, Keep: true,
+		AllNotices: true, Lanes: s.server.lanes, Threads: 1} // because restarts share the shift
 }
 
 // NewStepper implements clustering.Setup.
 func (s *Setup) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
 	return &method{
-		setup: s, p: s.p, matrix: s.matrix, x: lane{l}, o: o, restart: restart, sigma: s.p.ToUnit(s.p.options.Sigma),
+		setup: s, p: s.p, matrix: s.matrix, x: lane{l, s.server}, o: o, restart: restart,
+		sigma: s.p.ToUnit(s.p.options.Sigma),
 	}
 }
 
 // FillResult implements clustering.Setup.
 func (s *Setup) FillResult(r *clustering.Result) {
-	r.Warnings = s.notices
 	r.ObjectiveName = s.p.Objective.String()
 	r.Kernel.Matrix = &s.p.Matrix
 	r.Units = s.p.Units

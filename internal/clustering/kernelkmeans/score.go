@@ -30,26 +30,25 @@ func (s *Setup) score(ctx context.Context, result *clustering.Result) error {
 		return nil
 	}
 	labels := s.matrix.unlabeled(result.Labels)
-	k := s.p.spec.K
 	shape := s.server.shape()
 	lane := 0
-	moves := shape.AppendChanges(nil, loaded, 0, labels)
+	least := len(shape.AppendChanges(nil, loaded, 0, labels))
 	for other := 1; other < s.server.lanes; other++ {
-		if changes := shape.AppendChanges(nil, loaded, other, labels); len(changes) < len(moves) {
-			lane, moves = other, changes
+		if changes := len(shape.AppendChanges(nil, loaded, other, labels)); changes < least {
+			lane, least = other, changes
 		}
 	}
-	self, err := s.server.x.Update(ctx, moves)
+	self, err := s.server.load(ctx, lane, labels)
 	if err != nil {
 		return err
 	}
-	stats := s.matrix.statsOf(s.matrix.newAssignment(labels, self[lane*k:(lane+1)*k]), 0)
+	stats := s.matrix.statsOf(s.matrix.newAssignment(labels, self), 0)
 	stats.Lane = lane
-	fits, err := s.server.x.Measure(ctx, Fits, Queries{{ClusterStats: stats}})
+	fits, err := s.server.x.Measure().Fits(ctx, []kernel.ClusterStats{stats})
 	if err != nil {
 		return err
 	}
-	own, next := fits[0], fits[1]
+	own, next := fits[0].Own, fits[0].Next
 	for i := range own {
 		own[i] = s.matrix.distanceFromUnit(own[i])
 		next[i] = s.matrix.distanceFromUnit(next[i])

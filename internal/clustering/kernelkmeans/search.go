@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
@@ -34,28 +35,19 @@ const (
 // localSearchByShape is the value of Options.LocalSearch that lets n and k decide.
 const localSearchByShape = -1
 
-// By default chains have length defaultChain, unless n k exceeds a limit. A chain reads all sums S_ic. With a dense
-// matrix that is little, because steps read more. On graphs steps are cheap and chains are many, so chains would take
-// most of the time.
-const (
-	defaultChain   = 20
-	maxDenseSearch = 1 << 24
-	maxGraphSearch = 1 << 17
-)
-
 // chainLength returns the maximum number of moves of a chain, 0 if there is no local search.
 func (p *Problem) chainLength() int {
 	if p.options.LocalSearch != localSearchByShape {
 		return p.options.LocalSearch
 	}
-	limit := maxDenseSearch
+	limit := catalog.MaxDenseSearch
 	if p.Matrix.Function == kernel.Adjacency {
-		limit = maxGraphSearch
+		limit = catalog.MaxGraphSearch
 	}
 	if p.n*p.spec.K > limit {
 		return 0
 	}
-	return defaultChain
+	return catalog.SearchLength
 }
 
 // candidatesPerMove is the number of candidates per possible move of a chain.
@@ -70,12 +62,23 @@ func (p *Problem) Candidates() int {
 // one.
 const stepsWithoutGain = 10
 
-// Step runs one iteration: a step of all points until these end, then local search.
+// Step runs one iteration. If it fails halfway, it returns to the labels before, so that the labels of a canceled run
+// match its history.
 func (m *method) Step(ctx context.Context) (clustering.Report, error) {
-	if m.phase != moveAll {
-		return m.search()
+	before := m.now.clone()
+	report, err := m.iterate(ctx, before)
+	if err != nil {
+		m.now = before
 	}
-	report, err := m.stepOfAll(ctx)
+	return report, err
+}
+
+// iterate makes a step of all points until these end, then local search.
+func (m *method) iterate(ctx context.Context, before assignment) (clustering.Report, error) {
+	if m.phase != moveAll {
+		return m.search(before)
+	}
+	report, err := m.stepOfAll(ctx, before)
 	if err != nil || m.p.chainLength() == 0 || report.Stop == clustering.StopTolerance {
 		return report, err
 	}
@@ -89,19 +92,18 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 
 // search runs one iteration of local search from the best labeling so far. It stops for the reason that steps of all
 // points ended or, once it has found an improvement, because it has converged.
-func (m *method) search() (clustering.Report, error) {
-	before := m.now.clone()
+func (m *method) search(before assignment) (clustering.Report, error) {
 	if m.best != nil {
 		if back := difference(m.now.labels, m.best.labels); len(back) > 0 {
 			if err := m.apply(back); err != nil {
-				return clustering.Report{}, m.restoreAfter(err, before)
+				return clustering.Report{}, err
 			}
 			before = m.now.clone()
 		}
 	}
 	if m.phase == afterChain {
 		if err := m.batch(); err != nil {
-			return clustering.Report{}, m.restoreAfter(err, before)
+			return clustering.Report{}, err
 		}
 		moves := difference(before.labels, m.now.labels)
 		if m.falls(before, m.matrix.value(m.now)) {
@@ -110,7 +112,7 @@ func (m *method) search() (clustering.Report, error) {
 		m.phase = followChain
 		if len(moves) > 0 {
 			if err := m.apply(reversed(moves)); err != nil {
-				return clustering.Report{}, m.restoreAfter(err, before)
+				return clustering.Report{}, err
 			}
 		}
 	}

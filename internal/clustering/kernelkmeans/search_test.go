@@ -331,9 +331,9 @@ func TestWhereLocalSearchIsOn(t *testing.T) {
 		n, k   int
 		want   int
 	}{
-		{nil, kernel.Gaussian, 100_000, 10, defaultChain},
+		{nil, kernel.Gaussian, 100_000, 10, catalog.SearchLength},
 		{nil, kernel.Given, 10_000_000, 10, 0},
-		{nil, kernel.Adjacency, 2_000, 10, defaultChain},
+		{nil, kernel.Adjacency, 2_000, 10, catalog.SearchLength},
 		{nil, kernel.Adjacency, 100_000, 10, 0},
 		{map[string]string{"local-search": "7"}, kernel.Adjacency, 1_000_000, 10, 7},
 		{map[string]string{"local-search": "0"}, kernel.Gaussian, 100, 2, 0},

@@ -36,11 +36,10 @@ type weightedMatrix struct {
 
 // Setup holds what all runs over one matrix share. It implements clustering.Setup.
 type Setup struct {
-	p       *Problem
-	server  *server
-	matrix  *weightedMatrix
-	shift   *float64 // what autoShift found; nil if not yet known
-	notices []clustering.Notice
+	p      *Problem
+	server *server
+	matrix *weightedMatrix
+	shift  *float64 // what autoShift found; nil if not yet known
 	// J and the objective of the unconstrained answer, if it is known.
 	unconstrainedValue, unconstrainedReported float64
 }
@@ -48,22 +47,21 @@ type Setup struct {
 // NewSetup sets the operands of the executor, reads the diagonal, and warns about constraint weights that outweigh the
 // data.
 func NewSetup(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*Setup, error) {
-	lanes := p.Lanes()
-	matrix, err := newWeightedMatrix(ctx, p, x.Matrix(), lanes)
+	server := newServer(p, x, p.Lanes())
+	matrix, err := newWeightedMatrix(ctx, server)
 	if err != nil {
 		return nil, err
 	}
-	s := &Setup{
-		server: &server{p: p, x: x, lanes: lanes}, p: p, matrix: matrix, notices: slices.Clone(p.Warnings),
-	}
+	s := &Setup{server: server, p: p, matrix: matrix}
 	typical := medianMagnitude(matrix.diagonal)
 	s.warnCoarseGrid(o, typical)
 	s.warnHeavyConstraints(o, typical)
 	return s, nil
 }
 
-// newWeightedMatrix finds the weights, sets the operands of m, and reads its diagonal.
-func newWeightedMatrix(ctx context.Context, p *Problem, m Matrix, lanes int) (*weightedMatrix, error) {
+// newWeightedMatrix finds the weights, sets the operands of the executor, and reads its diagonal.
+func newWeightedMatrix(ctx context.Context, s *server) (*weightedMatrix, error) {
+	p, m := s.p, s.x.Matrix()
 	w := &weightedMatrix{
 		p: p, weights: p.weights, weightGrid: p.weightGrid, active: p.n, constraints: p.Constraints,
 	}
@@ -91,8 +89,7 @@ func newWeightedMatrix(ctx context.Context, p *Problem, m Matrix, lanes int) (*w
 	if err != nil {
 		return nil, err
 	}
-	operands := kernel.Operands{K: p.spec.K, Lanes: lanes, Weights: w.rowWeights(), Sparse: sparse}
-	if err := m.SetOperands(ctx, operands); err != nil {
+	if err := s.setOperands(ctx, w.rowWeights(), sparse); err != nil {
 		return nil, err
 	}
 	w.diagonal, err = m.Diagonal(ctx)
@@ -126,7 +123,7 @@ func (s *Setup) warnHeavyConstraints(o clustering.Observer, typical float64) {
 		return
 	}
 	if weight := constraint.KulisWeight(s.p.n, s.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {
-		s.Warn(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
+		warn(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
 			"%s on %d points: each weighs %.4g by default, n/(k m), while a typical kernel value is %.4g, so "+
 				"clusters may shrink to the constrained pairs; give weights of about %.4g",
 			text.Plural(count, "constraint"), s.p.n, weight, typical, typical))
@@ -152,9 +149,9 @@ func (s *Setup) unbalancedStart(labels []int32) []clustering.Notice {
 	if largest := slices.Max(sizes); s.p.spec.K > 1 && start != clustering.StartLabels &&
 		start != clustering.StartRandom &&
 		float64(largest) > maxStartShare*float64(s.matrix.active) && s.matrix.active >= 20*s.p.spec.K {
-		return []clustering.Notice{s.addNotice(clustering.Notice{Code: "LOPSIDED_START", Message: fmt.Sprintf(
+		return []clustering.Notice{{Code: "LOPSIDED_START", Message: fmt.Sprintf(
 			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; try "+
-				"a random start", largest, s.matrix.active)})}
+				"a random start", largest, s.matrix.active)}}
 	}
 	return nil
 }
@@ -162,19 +159,15 @@ func (s *Setup) unbalancedStart(labels []int32) []clustering.Notice {
 // warnCoarseGrid warns if a few large values make the grid so coarse that other entries lose most of their bits.
 func (s *Setup) warnCoarseGrid(o clustering.Observer, typical float64) {
 	if spacing := s.p.Matrix.Grid.Spacing(); typical > 0 && spacing > 0x1p-24*typical {
-		s.Warn(o, "COARSE_GRID", fmt.Sprintf(
+		warn(o, "COARSE_GRID", fmt.Sprintf(
 			"entries are rounded to multiples of %g, coarse compared with the median diagonal entry %g: a few rows "+
 				"or constraint weights outweigh the rest", spacing, typical))
 	}
 }
 
-// Warn sends a notice to the observer and keeps it for the result.
-func (s *Setup) Warn(o clustering.Observer, code, message string) {
-	o.Observe(s.addNotice(clustering.Notice{Code: code, Message: message}))
+func warn(o clustering.Observer, code, message string) {
+	o.Observe(clustering.Notice{Code: code, Message: message})
 }
-
-// Notices returns the warnings so far.
-func (s *Setup) Notices() []clustering.Notice { return s.notices }
 
 // Weights returns a_i.
 func (s *Setup) Weights() []float64 { return s.matrix.weights }
@@ -182,19 +175,11 @@ func (s *Setup) Weights() []float64 { return s.matrix.weights }
 // ObjectiveOf returns the objective of labels as kernel k-means reports it, and the objective without constraints; see
 // clustering.Result.PlainObjective.
 func (s *Setup) ObjectiveOf(ctx context.Context, labels []int32) (objective float64, plain *float64, err error) {
-	labels = s.matrix.unlabeled(labels)
-	self, err := s.server.x.Load(ctx, labels)
+	l, err := s.assignmentOf(ctx, labels)
 	if err != nil {
 		return 0, nil, err
 	}
-	l := s.matrix.newAssignment(labels, self)
 	return s.matrix.objective(l), s.matrix.plainObjective(l), nil
-}
-
-// addNotice keeps a notice for the result.
-func (s *Setup) addNotice(n clustering.Notice) clustering.Notice {
-	s.notices = append(s.notices, n)
-	return n
 }
 
 // autoShift returns the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of diag(a)^-1/2 M
@@ -206,7 +191,8 @@ func (s *Setup) autoShift(ctx context.Context) (float64, error) {
 	}
 	roots := make([]float64, s.p.n)
 	for i, a := range s.matrix.weights {
-		if roots[i] = math.Sqrt(a); a == 0 {
+		roots[i] = math.Sqrt(a)
+		if a == 0 {
 			roots[i] = math.Inf(1) // the matrix without isolated points
 		}
 	}

@@ -54,7 +54,8 @@ func (m *method) start(ctx context.Context) error {
 // joinNearest assigns every point without a label to the nearest cluster, by the distances d_ic to the labeled points.
 // If no point has a label, all begin in the first cluster.
 func (m *method) joinNearest(labels []int32) error {
-	if labels = m.matrix.unlabeled(labels); len(labels) > 0 && slices.Max(labels) < 0 {
+	labels = m.matrix.unlabeled(labels)
+	if len(labels) > 0 && slices.Max(labels) < 0 {
 		return m.load(make([]int32, m.p.n))
 	}
 	if err := m.load(labels); err != nil {

@@ -3,7 +3,6 @@ package kernelkmeans
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
@@ -101,15 +100,14 @@ func (s *Setup) leastMerge(ctx context.Context, labels []int32) (float64, error)
 	return least, nil
 }
 
-// assignmentOf loads labels, before any lane has labels of its own, and returns them with their sums.
+// assignmentOf sets the labels of the first lane and returns them with their sums.
 func (s *Setup) assignmentOf(ctx context.Context, labels []int32) (assignment, error) {
 	labels = s.matrix.unlabeled(labels)
-	others := clustering.Unassigned((s.server.lanes - 1) * s.p.n)
-	self, err := s.server.x.Load(ctx, slices.Concat(labels, others))
+	self, err := s.server.load(ctx, 0, labels)
 	if err != nil {
 		return assignment{}, err
 	}
-	return s.matrix.newAssignment(labels, self[:s.p.spec.K]), nil
+	return s.matrix.newAssignment(labels, self), nil
 }
 
 // startedJob is a job whose setup is known.

@@ -158,7 +158,7 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 			}
 			e := newEvaluator(t, c.data, p)
 			last := math.Inf(1)
-			f := checkedSetup{setup: setup{server: server{x: x}, p: p},
+			f := checkedSetup{setup: setup{newServer(x, 1), p},
 				check: func(m clustering.Stepper, report clustering.Report) {
 					if report.Entry == nil {
 						return

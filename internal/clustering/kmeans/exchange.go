@@ -56,7 +56,8 @@ func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]f
 		if err != nil {
 			return nil, err
 		}
-		if found.failures++; other.Objective < found.objective {
+		found.failures++
+		if other.Objective < found.objective {
 			found.centroids = centered(other.Model.Centroids, p.Vectors.Mean)
 			found.objective = other.Objective
 			found.failures = 0
@@ -119,7 +120,8 @@ func exchange(ctx context.Context, rows []float64, width int, centroids []float6
 			distances[i] = metric.SquaredDistance(x.row(i), x.row(point))
 		}
 		t := x.bestReplacement(distances, losses)
-		if t.point = point; t.rise < cheapest.rise {
+		t.point = point
+		if t.rise < cheapest.rise {
 			cheapest = t
 		}
 		if t.rise < 0 {

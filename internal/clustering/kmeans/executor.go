@@ -23,22 +23,6 @@ type Clusters struct {
 	Sums           []float64 // the exact sums of the clusters' rows, lane after lane
 }
 
-// Measurement is what Executor.Measure returns for a query.
-type Measurement int
-
-// The measurements.
-const (
-	// Nearest is the distance of every point to the nearest centroid.
-	Nearest Measurement = iota
-	// NearestTwo is three values for every point: the number of the nearest centroid (the lowest of equally near ones),
-	// and the distances to it and to the second nearest.
-	NearestTwo
-	// Distances are those of the query's points to every centroid: k values per point.
-	Distances
-	// Scatter is the deviation of the labeled points from their centroids, added up tile by tile.
-	Scatter
-)
-
 // Executor runs one operation over every row, wherever the rows live. It keeps several labelings of the rows, its
 // lanes, and answers queries of several lanes, which must ascend, in one pass over the rows. An operation either
 // succeeds over all rows or returns an error that ends the run; executors handle lost workers themselves.
@@ -57,6 +41,37 @@ type Executor interface {
 	// Farthest returns, for each query, the point farthest from its centroid, without the query's points, among
 	// clusters that have at least two points by the query's counts.
 	Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error)
-	// Measure returns a list of values for each query.
-	Measure(ctx context.Context, what Measurement, queries []vector.Query) ([][]float64, error)
+	// Measure returns what measures distances of the rows.
+	Measure() Measurer
+}
+
+// Measurer measures distances of an executor's rows from the centroids of queries. It changes no labels.
+type Measurer interface {
+	// Nearest returns, for each query, the distance of every point to the nearest centroid.
+	Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error)
+	// NearestTwo returns, for each query, the two centroids nearest to every point.
+	NearestTwo(ctx context.Context, queries []vector.Query) ([]NearestTwo, error)
+	// Distances returns, for each query, those of its points to every centroid: k values per point.
+	Distances(ctx context.Context, queries []vector.Query) ([][]float64, error)
+	// Scatter returns, for each query, the deviation of the labeled points from their centroids, added up tile by tile.
+	Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error)
+}
+
+// NearestTwo tells, for every point, how far the nearest centroid and the second nearest are.
+type NearestTwo struct{ values []float64 } // as vector.Shard.NearestTwo returns them
+
+// NewNearestTwo converts the lists that vector.Shard.NearestTwo returns.
+func NewNearestTwo(lists [][]float64) []NearestTwo {
+	found := make([]NearestTwo, len(lists))
+	for i, values := range lists {
+		found[i] = NearestTwo{values}
+	}
+	return found
+}
+
+// Of returns the number of the centroid nearest to a point, the lowest of equally near ones, and the distances to it
+// and to the second nearest.
+func (n NearestTwo) Of(point int) (nearest int32, first, second float64) {
+	row := n.values[point*vector.PerNearestTwo:][:vector.PerNearestTwo]
+	return int32(row[0]), row[1], row[2]
 }

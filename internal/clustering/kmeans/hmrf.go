@@ -280,7 +280,8 @@ func (m *hmrf) measureOf(a *metric.Metric) metric.Measure {
 // markViolations marks the links that the labels violate, and counts them.
 func (m *hmrf) markViolations() (violated int) {
 	for i, pair := range m.pairs {
-		if m.links[i].Violated = pair.Violates(m.labels); m.links[i].Violated {
+		m.links[i].Violated = pair.Violates(m.labels)
+		if m.links[i].Violated {
 			violated++
 		}
 	}

@@ -36,15 +36,24 @@ type interrupted struct {
 	cancel func()
 }
 
-func (x *interrupted) Measure(ctx context.Context, what Measurement, queries []vector.Query) ([][]float64, error) {
-	switch {
-	case what == Distances:
-		x.left--
-	case what == Scatter && x.left == 0:
-		x.cancel()
+func (x *interrupted) Measure() Measurer { return &interruptedMeasurer{x.Executor.Measure(), x} }
+
+type interruptedMeasurer struct {
+	Measurer
+	of *interrupted
+}
+
+func (m *interruptedMeasurer) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	m.of.left--
+	return m.Measurer.Distances(ctx, queries)
+}
+
+func (m *interruptedMeasurer) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	if m.of.left == 0 {
+		m.of.cancel()
 		return nil, ctx.Err()
 	}
-	return x.Executor.Measure(ctx, what, queries)
+	return m.Measurer.Scatter(ctx, queries)
 }
 
 // The lower bound is one of the objective, also of a run that only starts. A run that is canceled within an iteration

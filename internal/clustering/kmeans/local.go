@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// local is an Executor within one process: a shard that holds every tile.
+// local is an Executor and its Measurer within one process: a shard that holds every tile.
 type local struct {
 	shard  *vector.Shard
 	shape  labeling.Shape
@@ -105,19 +105,22 @@ func Totals(perTile [][]float64) []float64 {
 	return totals
 }
 
-func (l *local) Measure(ctx context.Context, what Measurement, queries []vector.Query) ([][]float64, error) {
-	switch what {
-	case NearestTwo:
-		return l.shard.NearestTwo(ctx, l.tiles, queries)
-	case Distances:
-		return l.shard.Distances(ctx, l.tiles, queries)
-	case Scatter:
-		return l.scatter(ctx, queries)
-	}
+func (l *local) Measure() Measurer { return l }
+
+func (l *local) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	return l.shard.Nearest(ctx, l.tiles, queries)
 }
 
-func (l *local) scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (l *local) NearestTwo(ctx context.Context, queries []vector.Query) ([]NearestTwo, error) {
+	lists, err := l.shard.NearestTwo(ctx, l.tiles, queries)
+	return NewNearestTwo(lists), err
+}
+
+func (l *local) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	return l.shard.Distances(ctx, l.tiles, queries)
+}
+
+func (l *local) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	scatter, err := l.shard.Scatter(ctx, l.tiles, l.step, queries)
 	for q := range scatter {
 		scatter[q] = AddTiles(scatter[q], len(l.tiles))

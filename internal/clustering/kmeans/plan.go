@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // planStarts returns how the restarts begin. They begin alike unless the start is open; one is enough, unless the user
@@ -16,12 +17,11 @@ import (
 //
 // If starts run on a sample of the rows, as in a race, one run over all rows begins where the best of them ended: that
 // of k-means or, with constraints, the one without them. In that case open starts hardly need k-means++.
-func (p *Problem) planStarts() clustering.StartPlan {
+func (p *Problem) planStarts(sampled bool) clustering.StartPlan {
 	const plus = clustering.StartKmeansPlusPlus
 	type starts = []clustering.Start
 	start := p.startKind()
 	open := p.startOpen()
-	sampled := p.options.FromSample || p.raceRows > 0
 	certain := p.spec.Restarts == 0 && p.certain(start)
 	n := p.spec.Runs()
 	var first starts
@@ -92,40 +92,46 @@ func (p *Problem) Runs() int { return p.plan.Runs() }
 // BeginAt returns the problem with a run that begins at the given centroids, in the coordinates of prepared rows. With
 // constraints that is the run for the unconstrained answer.
 func (p *Problem) BeginAt(centroids []float64) *Problem {
-	begun := *p
+	begun := p.copied()
 	begun.sampled = centroids
 	if len(p.plan.Unconstrained) == 0 {
 		begun.plan = clustering.StartPlan{Starts: []clustering.Start{clustering.StartCentroids}}
 		begun.raceRows = 0
 		begun.options.InitialCentroids = centroids
 	}
-	return &begun
+	return begun
 }
 
 // begin returns the problem with what its restarts need: the unconstrained answer or the winner of a race, and the
 // ranges of the features.
 func (p *Problem) begin(ctx context.Context, x Executor) (*Problem, error) {
-	ready := *p
+	ready := p.copied()
 	switch {
 	case len(p.plan.Unconstrained) > 0:
 		answer, err := p.findUnconstrained(ctx, x)
 		if err != nil {
 			return nil, err
 		}
-		ready.take(answer)
+		ready = p.withAnswer(answer)
 	case p.raceRows > 0:
 		centroids, err := p.winner(ctx)
 		if err != nil {
 			return nil, err
 		}
-		ready = *p.BeginAt(centroids)
+		ready = p.BeginAt(centroids)
 		ready.spec.Tolerance = max(ready.spec.Tolerance, lastTolerance)
 	}
 	var err error
 	if p.needsRanges() {
 		ready.ranges, err = p.source.Ranges(ctx)
 	}
-	return &ready, err
+	return ready, err
+}
+
+// copied returns a copy whose fields may be replaced, but not what they refer to.
+func (p *Problem) copied() *Problem {
+	c := *p
+	return &c
 }
 
 // findUnconstrained computes the answer without constraints, unless an earlier process has.
@@ -147,7 +153,7 @@ func (p *Problem) findUnconstrained(ctx context.Context, x Executor) (clustering
 	if p.sampled != nil {
 		plain = plain.BeginAt(p.sampled)
 	}
-	return clustering.FindUnconstrained(ctx, setup{server: server{x: x}, p: plain}, p.n, p.spec.K,
+	return clustering.FindUnconstrained(ctx, setup{newServer(x, parallel.Threads(ctx)), plain}, p.n, p.spec.K,
 		func(_ context.Context, found *clustering.Result) (float64, error) { return p.distortionOf(found), nil })
 }
 
@@ -159,24 +165,26 @@ func (p *Problem) distortionOf(found *clustering.Result) float64 {
 	return found.Objective
 }
 
-// take sets the unconstrained answer. The Potts penalty, whose weights have no unit of their own, gets the unit of the
-// distortion: a violated constraint costs its weight times the mean distortion of a point.
-func (p *Problem) take(answer clustering.Unconstrained) {
-	p.unconstrained = &answer
+// withAnswer returns the problem with its unconstrained answer. The Potts penalty, whose weights have no unit of their
+// own, gets the unit of the distortion: a violated constraint costs its weight times the mean distortion of a point.
+func (p *Problem) withAnswer(answer clustering.Unconstrained) *Problem {
+	answered := p.copied()
+	answered.unconstrained = &answer
 	if p.spec.Initialization.Start == clustering.StartDefault {
-		p.spec.Initialization.Labels = answer.Labels
+		answered.spec.Initialization.Labels = answer.Labels
 	}
 	unit := answer.Cost / float64(p.n)
 	if p.options.Penalty != metric.Potts || !(unit > 0) {
-		return
+		return answered
 	}
-	p.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 {
+	answered.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 {
 		return min(unit*pair.Weight, math.MaxFloat64/constraint.MaxEntailed) // so that the sum is finite
 	})
-	p.links = slices.Clone(p.links)
-	for i, pair := range p.Constraints.Pairs() {
-		p.links[i].Weight = pair.Weight
+	answered.links = slices.Clone(p.links)
+	for i, pair := range answered.Constraints.Pairs() {
+		answered.links[i].Weight = pair.Weight
 	}
+	return answered
 }
 
 // objectiveOf returns J of the unconstrained answer, before any metric is learned.

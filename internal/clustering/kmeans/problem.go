@@ -116,7 +116,7 @@ func (p *Problem) resolve(spec clustering.Spec) error {
 	}
 	p.prepareSeeds()
 	p.raceRows = p.planRace()
-	p.plan = p.planStarts()
+	p.plan = p.planStarts(p.options.FromSample || p.raceRows > 0)
 	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
 		return invalid.New(invalid.FullMetricColumns, "columns", p.d, "limit", metric.MaxFullFeatures,
 			"algorithm", p.spec.Algorithm.Name())

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -15,8 +14,8 @@ import (
 
 // setup is a problem with its executor. It implements clustering.Job and clustering.Setup.
 type setup struct {
-	server
-	p *Problem
+	server *server
+	p      *Problem
 }
 
 // Run solves a problem. Its restarts run concurrently in the lanes of the executor.
@@ -46,6 +45,7 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 func RunAll(ctx context.Context, problems []*Problem, x Executor,
 	observer func(problem int) clustering.Observer) ([]*clustering.Result, error) {
 	jobs := make([]clustering.Job, len(problems))
+	shared := newServer(x, parallel.Threads(ctx))
 	for i, p := range problems {
 		if !reflect.DeepEqual(p.Vectors, problems[0].Vectors) { // equal pointers are equal at once
 			return nil, errors.New("kmeans: problems on different rows cannot share an executor")
@@ -54,7 +54,7 @@ func RunAll(ctx context.Context, problems []*Problem, x Executor,
 			return nil, fmt.Errorf("kmeans: the executor has %d points and %d clusters, want %d and %d", shape.Points,
 				shape.Clusters, p.n, p.spec.K)
 		}
-		jobs[i] = setup{server: server{x: x}, p: p}
+		jobs[i] = setup{shared, p}
 	}
 	return clustering.RunAll(ctx, jobs, observer)
 }
@@ -81,25 +81,23 @@ func (s setup) Notices() []clustering.Notice { return s.p.Warnings }
 
 // Begin implements clustering.Job.
 func (s setup) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.Setup, err error) {
-	s.threads = parallel.Threads(ctx)
-	s.p, err = s.p.begin(ctx, s.x)
+	s.p, err = s.p.begin(ctx, s.server.x)
 	return s, err
 }
 
 // Runs implements clustering.Setup.
 func (s setup) Runs() clustering.Runs {
 	return clustering.Runs{K: s.p.spec.K, Restarts: s.p.Restarts(), MaxIterations: s.p.spec.MaxIterations,
-		Keep: !s.p.OnlyBest}
+		Keep: !s.p.OnlyBest, Lanes: s.server.x.Clusters().Lanes, Threads: s.server.threads}
 }
 
 // NewStepper implements clustering.Setup.
 func (s setup) NewStepper(restart int, l *clustering.Lane, _ clustering.Observer) clustering.Stepper {
-	return s.p.newMethod(&lane{Lane: l}, restart)
+	return s.p.newMethod(&lane{to: l, server: s.server}, restart)
 }
 
 // FillResult implements clustering.Setup.
 func (s setup) FillResult(r *clustering.Result) {
-	r.Warnings = slices.Concat(s.p.Warnings, r.Warnings)
 	r.ObjectiveName = s.p.options.Algorithm.String()
 	r.Units = s.p.Units
 	r.Satisfaction = s.p.Constraints.Satisfaction(r.Labels)

@@ -34,7 +34,7 @@ func Score(ctx context.Context, p *Problem, x Executor, result *clustering.Resul
 	for c, size := range result.ClusterSizes {
 		m.Absent[c] = size == 0
 	}
-	own, next, err := distancesOf(ctx, x, m, result.Labels)
+	own, next, err := distancesOf(ctx, x.Measure(), m, result.Labels)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -63,19 +63,14 @@ func preparedModel(m *model.Model, centroids, mean []float64) *vector.Model {
 	return prepared
 }
 
-// measurer measures distances of rows. Every Executor is one.
-type measurer interface {
-	Measure(ctx context.Context, what Measurement, queries []vector.Query) ([][]float64, error)
-}
-
 // pointsAtOnce is the number of points whose distances to all centroids are requested at a time.
 const pointsAtOnce = 1 << 16
 
 // distancesOf returns the distances of all rows to the centroids of their labels and to the nearest others. Most rows
 // are nearest to their own centroid. For the few others, because of constraints or because means have moved, it
 // requests all distances.
-func distancesOf(ctx context.Context, x measurer, m *vector.Model, labels []int32) (own, next []float64, err error) {
-	found, err := x.Measure(ctx, NearestTwo, []vector.Query{{Model: m}})
+func distancesOf(ctx context.Context, x Measurer, m *vector.Model, labels []int32) (own, next []float64, err error) {
+	found, err := x.NearestTwo(ctx, []vector.Query{{Model: m}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,13 +78,16 @@ func distancesOf(ctx context.Context, x measurer, m *vector.Model, labels []int3
 	next = make([]float64, len(labels))
 	var others []int32
 	for i, c := range labels {
-		row := found[0][i*vector.PerNearestTwo:][:vector.PerNearestTwo]
-		if own[i], next[i] = row[1], row[2]; row[0] != float64(c) {
+		nearest, first, second := found[0].Of(i)
+		if nearest != c {
 			others = append(others, int32(i))
+			continue
 		}
+		own[i] = first
+		next[i] = second
 	}
 	for points := range slices.Chunk(others, pointsAtOnce) {
-		distances, err := x.Measure(ctx, Distances, []vector.Query{{Model: m, Points: points}})
+		distances, err := x.Distances(ctx, []vector.Query{{Model: m, Points: points}})
 		if err != nil {
 			return nil, nil, err
 		}

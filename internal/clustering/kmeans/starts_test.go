@@ -83,7 +83,7 @@ func plannedProblem(t *testing.T, a Algorithm, linked, race, sampled bool) *Prob
 // shownPlan plans the starts and returns them in words.
 func shownPlan(p *Problem) string {
 	p.raceRows = p.planRace()
-	p.plan = p.planStarts()
+	p.plan = p.planStarts(p.options.FromSample || p.raceRows > 0)
 	var words []string
 	for _, s := range p.plan.Starts {
 		word := s.String()

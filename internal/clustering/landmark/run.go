@@ -68,7 +68,7 @@ func (p *Problem) lost(rest float64) float64 {
 // of features gives the kernel k-means objective for such centers, an upper bound of that for free centers.
 func (p *Problem) rest(ctx context.Context, x kmeans.Executor) (float64, error) {
 	origin := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: 1, Centroids: make([]float64, p.Columns())}
-	squares, err := x.Measure(ctx, kmeans.Nearest, []vector.Query{{Model: origin}})
+	squares, err := x.Measure().Nearest(ctx, []vector.Query{{Model: origin}})
 	if err != nil {
 		return 0, err
 	}

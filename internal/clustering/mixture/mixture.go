@@ -150,7 +150,8 @@ func (f *fit) plainCost() float64 {
 	for i, c := range f.Labels {
 		variance += distance(i, int(c))
 	}
-	if variance /= float64(p.N * len(columns)); variance == 0 {
+	variance /= float64(p.N * len(columns))
+	if variance == 0 {
 		return math.Inf(-1)
 	}
 	total := 0.0
@@ -235,7 +236,8 @@ func variances(p *dataset.Points) []float64 {
 		sums[i%p.D] += float64(difference * difference)
 	}
 	for column := range sums {
-		if sums[column] /= float64(p.N); !varies[column] {
+		sums[column] /= float64(p.N)
+		if !varies[column] {
 			sums[column] = 0 // the mean of equal values is rounded
 		}
 	}
@@ -414,7 +416,8 @@ func toShares(logs []float64) float64 {
 		sum += logs[c]
 	}
 	for c := range logs {
-		if logs[c] /= sum; logs[c] < minShare {
+		logs[c] /= sum
+		if logs[c] < minShare {
 			logs[c] = 0
 		}
 	}

@@ -97,7 +97,8 @@ func (m *Mixture) compact(c int, triangle []float64) ([][]float64, error) {
 	nonzero := 0
 	for a, row := range m.smooth {
 		for b, column := range m.smooth[:a+1] {
-			if factor[a][b] = triangle[row*m.d+column]; factor[a][b] != 0 {
+			factor[a][b] = triangle[row*m.d+column]
+			if factor[a][b] != 0 {
 				nonzero++
 			}
 		}

@@ -59,7 +59,8 @@ type Landmarks struct {
 func IdealScores(k int) []float64 {
 	scores := make([]float64, k*k)
 	for i := range scores {
-		if scores[i] = -1 / float64(k); i%(k+1) == 0 {
+		scores[i] = -1 / float64(k)
+		if i%(k+1) == 0 {
 			scores[i]++
 		}
 	}

@@ -23,7 +23,8 @@ func (m Matrix) Build() (g *Graph, kept []int32) {
 	n := m.Graph.N
 	number := make([]int32, n) // of each vertex among the included ones; -1 if it is not
 	for i := range number {
-		if number[i] = -1; m.Keep == nil || m.Keep[i] {
+		number[i] = -1
+		if m.Keep == nil || m.Keep[i] {
 			number[i] = int32(len(kept))
 			kept = append(kept, int32(i))
 		}

@@ -26,7 +26,8 @@ func (r *refiner) chains(ctx context.Context, l *labeling) error {
 					return err
 				}
 			}
-			if c.work--; !l.inside(v) && c.from(v) {
+			c.work--
+			if !l.inside(v) && c.from(v) {
 				improved = true
 			}
 		}

@@ -175,12 +175,15 @@ func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options,
 	merge := func(into []int32, count int) error {
 		last := levels[len(levels)-1]
 		next, err := contract(ctx, last, into, count, r.pool)
+		if err != nil {
+			return err
+		}
 		if labels != nil {
 			labels = merged(last, labels, o.K, into, count)
 		}
 		levels = append(levels, next)
 		maps = append(maps, into)
-		return err
+		return nil
 	}
 	if o.Together != nil {
 		if err := merge(o.Together, o.Groups); err != nil {
@@ -216,7 +219,8 @@ func merged(g *Graph, labels []int32, k int, into []int32, count int) []int32 {
 		own := members[start[v]:start[v+1]]
 		best := labels[own[0]]
 		for _, i := range own {
-			if weight[labels[i]] += g.Mass[i]; weight[labels[i]] > weight[best] {
+			weight[labels[i]] += g.Mass[i]
+			if weight[labels[i]] > weight[best] {
 				best = labels[i]
 			}
 		}

@@ -109,7 +109,8 @@ func (r *refiner) propose(ctx context.Context, l *labeling, block []int32, wants
 		s := r.scratch.Borrow()
 		for place := at * refinePiece; place < min(len(block), (at+1)*refinePiece); place++ {
 			v := block[place]
-			if wants[place] = false; l.inside(v) {
+			wants[place] = false
+			if l.inside(v) {
 				continue
 			}
 			s.sumUp(l, v)

@@ -73,12 +73,13 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 		*result = *last
 	} else {
 		result.Labels, result.Spectral.Embedding = m.ofAllRows(answer)
-		if result.Runs = answer.Runs; !m.kept.All() {
+		result.Runs = answer.Runs
+		if !m.kept.All() {
 			result.Runs = clustering.LabelingsAmong(m.n, m.kept.Kept(), answer.Runs)
 		}
 	}
 	if len(answer.Candidates) == 1 {
-		m.setup.Warn(m.o, "NOTHING_HELD_OUT",
+		m.warn("NOTHING_HELD_OUT",
 			"fewer than two constraints, or only must-links, cannot show how constraints should be used: "+
 				"the eigenvectors ignore them, and labels that violate them are only penalized")
 	}

@@ -398,12 +398,8 @@ func TestPaperTakesPartAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := (&setup{p: problem, x: x}).Begin(t.Context(), clustering.NopObserver{})
+	m, err := problem.begin(t.Context(), x, clustering.NopObserver{})
 	if err != nil {
-		t.Fatal(err)
-	}
-	m := f.NewStepper(0, nil, clustering.NopObserver{}).(*method)
-	if _, err := m.Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for rule, beta := range map[clustering.CutRule]BetaRule{clustering.CutPaper: BetaPaper,

@@ -52,7 +52,7 @@ func (m *method) handleComponents(ctx context.Context) error {
 	}
 	m.leaveOut()
 	if _, count := m.components(); count > 1 {
-		m.setup.Warn(m.o, "DISCONNECTED_GRAPH", fmt.Sprintf(
+		m.warn("DISCONNECTED_GRAPH", fmt.Sprintf(
 			"the graph has %d connected components; cuts between them cost nothing and so determine the answer; set "+
 				"components to join to connect them by weak edges", count))
 	}
@@ -81,7 +81,7 @@ func (m *method) leaveOut() {
 			}
 		}
 		if vertices > 0 {
-			m.setup.Warn(m.o, "SMALL_PIECES", fmt.Sprintf(
+			m.warn("SMALL_PIECES", fmt.Sprintf(
 				"%s too small to be one of %s (%s in all): each is assigned to the cluster of most of its "+
 					"must-linked points, else to the largest; set components to \"keep\" so that they can be clusters",
 				text.Count(len(small), "component of the graph is", "components of the graph are"),
@@ -90,7 +90,7 @@ func (m *method) leaveOut() {
 	}
 	m.setKept(left)
 	if m.rows() < m.spec.K {
-		m.setup.Warn(m.o, "EMPTY_CLUSTERS", fmt.Sprintf(
+		m.warn("EMPTY_CLUSTERS", fmt.Sprintf(
 			"%s an affinity to others, fewer than the %d clusters: some clusters are empty",
 			text.Count(m.rows(), "point has", "points have"), m.spec.K))
 	}
@@ -106,7 +106,8 @@ func (m *method) join(ctx context.Context) error {
 	}
 	least := math.Inf(1)
 	for _, w := range m.Graph().Weight {
-		if w = m.EdgeWeight(w); w > 0 {
+		w = m.EdgeWeight(w)
+		if w > 0 {
 			least = min(least, w)
 		}
 	}
@@ -124,7 +125,7 @@ func (m *method) join(ctx context.Context) error {
 		bridges = append(bridges, dataset.Edge{Source: first[at], Target: i, Weight: least})
 	}
 	m.joined = true
-	m.setup.Warn(m.o, "COMPONENTS_JOINED",
+	m.warn("COMPONENTS_JOINED",
 		fmt.Sprintf("the graph had %d connected components; they are joined by edges of weight %g", pieces.Count(),
 			m.FromUnit(least)))
 	if err := m.setup.AddEdges(ctx, bridges); err != nil {

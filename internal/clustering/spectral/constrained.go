@@ -111,7 +111,7 @@ func (m *method) warnCutsByChance(result *clustering.Result) {
 	if beta <= smaller {
 		smaller = 10 * beta
 	}
-	m.setup.Warn(m.o, "CUTS_BY_CHANCE", fmt.Sprintf(
+	m.warn("CUTS_BY_CHANCE", fmt.Sprintf(
 		"%s: at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more "+
 			"constraints, or a smaller beta, such as %.4g",
 		why, beta, smaller))
@@ -261,7 +261,8 @@ func (m *method) chooseBeta(ctx context.Context, eigenvalues []float64) (beta fl
 	if math.IsNaN(beta) || math.IsInf(beta, 0) {
 		return 0, 0, invalid.New(invalid.TooFewBeliefs, "k", k)
 	}
-	if feasible = s.feasible(beta); feasible < k-1 {
+	feasible = s.feasible(beta)
+	if feasible < k-1 {
 		return 0, 0, s.infeasible(k, beta, max(0, feasible))
 	}
 	return beta, feasible, nil

@@ -116,14 +116,14 @@ func TestKernelFaultsNameTheirAlgorithm(t *testing.T) {
 
 // A search that came to its limit of products says so, in a notice and as the reason to stop.
 func TestUnconvergedSearchIsNotCalledConverged(t *testing.T) {
-	f := &setup{p: &Problem{}, kernel: &kernelkmeans.Setup{}}
-	m := f.NewStepper(0, nil, clustering.NopObserver{}).(*method)
+	heard := &clusteringtest.Recorder{}
+	m := &method{Problem: &Problem{}, o: heard, stop: clustering.StopConverged}
 	m.warnUnconverged(true, []float64{1e-9})
-	if m.stop != clustering.StopConverged || len(f.kernel.Notices()) > 0 {
-		t.Errorf("converged, it stops by %v with %v", m.stop, f.kernel.Notices())
+	if m.stop != clustering.StopConverged || len(heard.Notices) > 0 {
+		t.Errorf("converged, it stops by %v with %v", m.stop, heard.Notices)
 	}
 	m.warnUnconverged(false, []float64{1e-3})
-	if m.stop != clustering.StopMaxProducts || f.kernel.Notices()[0].Code != "NOT_CONVERGED" {
-		t.Errorf("not converged, it stops by %v with %v", m.stop, f.kernel.Notices())
+	if m.stop != clustering.StopMaxProducts || heard.Notices[0].Code != "NOT_CONVERGED" {
+		t.Errorf("not converged, it stops by %v with %v", m.stop, heard.Notices)
 	}
 }

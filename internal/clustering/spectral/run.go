@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// method is one run, a clustering.Stepper of a single step that computes the eigenvectors and derives labels from them.
-// Its history is empty; the observer receives the steps of the eigensolver instead.
+// method is the one run of a problem: it computes the eigenvectors and derives labels from them. The observer receives
+// the steps of the eigensolver instead of iterations.
 type method struct {
 	*Problem
 	setup    *kernelkmeans.Setup
@@ -25,104 +25,88 @@ type method struct {
 	volume   float64   // sum of the degrees
 	degrees  []float64
 	reporter *embedding.Reporter
-	leastCut float64           // lower bound of all normalized cuts, for Constrained
-	joined   bool              // whether the components of the graph were connected
-	kept     embedding.Subset  // the included vertices
-	result   clustering.Result // set by Step
+	leastCut float64          // lower bound of all normalized cuts, for Constrained
+	joined   bool             // whether the components of the graph were connected
+	kept     embedding.Subset // the included vertices
 	stop     clustering.StopReason
-}
-
-// setup is a problem with its executor, a clustering.Job and its clustering.Setup. There is one run, which keeps the
-// runs of k-means on the eigenvectors: the restarts that a user asks for.
-type setup struct {
-	clustering.Sequential
-	p      *Problem
-	x      kernelkmeans.Executor
-	kernel *kernelkmeans.Setup
 }
 
 // RunAndScore solves a problem. The result has the distances of all points to their clusters, in the embedding.
 func (p *Problem) RunAndScore(ctx context.Context, x kernelkmeans.Executor,
 	o clustering.Observer) (*clustering.Result, error) {
-	return clustering.Run(ctx, &setup{p: p, x: x}, o)
+	return clustering.RunOnce(ctx, p.spec.K, p.Warnings, o,
+		func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+			m, err := p.begin(ctx, x, o)
+			if err != nil {
+				return nil, err
+			}
+			return m.solve(ctx)
+		})
 }
 
-func (s *setup) Notices() []clustering.Notice { return s.p.Warnings }
-
-func (s *setup) Begin(ctx context.Context, o clustering.Observer) (_ clustering.Setup, err error) {
-	s.kernel, err = kernelkmeans.NewSetup(ctx, s.p.Problem, s.x, o)
-	return s, err
-}
-
-func (s *setup) Runs() clustering.Runs {
-	return clustering.Runs{K: s.p.spec.K, Restarts: 1, MaxIterations: 1}
-}
-
-func (s *setup) NewStepper(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Stepper {
-	return &method{Problem: s.p, setup: s.kernel, x: s.x, o: o, reporter: embedding.NewReporter(o),
-		stop: clustering.StopConverged}
-}
-
-func (s *setup) FillResult(r *clustering.Result) {
-	r.Warnings = s.kernel.Notices()
-	r.ObjectiveName = s.p.Objective.String()
-	r.Kernel.Matrix = &s.p.Matrix
-	r.Units, r.Satisfaction = s.p.Units, s.p.given.Satisfaction(r.Labels)
-}
-
-func (m *method) Init(ctx context.Context) (clustering.Report, error) {
-	if err := m.loadDegrees(ctx); err != nil {
-		return clustering.Report{}, err
-	}
-	return clustering.Report{}, m.handleComponents(ctx)
-}
-
-func (m *method) Step(ctx context.Context) (clustering.Report, error) {
-	var result clustering.Result
-	var err error
-	switch m.options.Algorithm {
-	case Spectral:
-		err = m.clusterLargest(ctx, &result, m.affinity()) // the k leading eigenvectors, Kulis2009 4.3
-	case Learning:
-		err = m.learning(ctx, &result)
-	case Constrained:
-		switch {
-		case m.rows() < m.spec.K:
-			m.oneEach(&result)
-		case m.choosesByPairs():
-			err = m.chosen(ctx, &result)
-		default:
-			err = m.constrained(ctx, &result)
-		}
-	default:
-		err = fmt.Errorf("spectral: there is no algorithm %v", m.options.Algorithm)
-	}
+// begin sets the operands of the executor, gets the degrees, and decides which vertices are included.
+func (p *Problem) begin(ctx context.Context, x kernelkmeans.Executor, o clustering.Observer) (*method, error) {
+	setup, err := kernelkmeans.NewSetup(ctx, p.Problem, x, o)
 	if err != nil {
-		return clustering.Report{}, err
+		return nil, err
+	}
+	m := &method{Problem: p, setup: setup, x: x, o: o, reporter: embedding.NewReporter(o),
+		stop: clustering.StopConverged}
+	if err := m.loadDegrees(ctx); err != nil {
+		return nil, err
+	}
+	return m, m.handleComponents(ctx)
+}
+
+// solve returns the result of the run, without what clustering.RunOnce adds.
+func (m *method) solve(ctx context.Context) (*clustering.Result, error) {
+	m.o.Observe(clustering.PhaseIterate)
+	result, err := m.cluster(ctx)
+	if err != nil {
+		return nil, err
 	}
 	m.attach(result.Labels)
-	if result.Objective, result.Kernel.PlainObjective, err = m.setup.ObjectiveOf(ctx, result.Labels); err != nil {
-		return clustering.Report{}, err
+	result.Objective, result.Kernel.PlainObjective, err = m.setup.ObjectiveOf(ctx, result.Labels)
+	if err != nil {
+		return nil, err
 	}
 	if m.Generalized() && result.Spectral.Eigen.Beta != nil {
-		m.warnCutsByChance(&result)
+		m.warnCutsByChance(result)
 	}
-	m.result = result
-	return clustering.Report{Stop: m.stop}, nil
-}
-
-func (m *method) Labels() []int32 { return m.result.Labels }
-
-// Value returns 0, because there is no other run to compare with.
-func (m *method) Value() float64 { return 0 }
-
-func (m *method) FillResult(result *clustering.Result) {
-	result.Objective, result.Kernel.PlainObjective = m.result.Objective, m.result.Kernel.PlainObjective
-	result.Spectral.Eigen, result.Spectral.Embedding = m.result.Spectral.Eigen, m.result.Spectral.Embedding
-	if result.Runs = m.result.Runs; result.Spectral.Embedding != nil && clustering.Complete(result.Labels) {
+	if result.Spectral.Embedding != nil && clustering.Complete(result.Labels) {
 		own, next := result.Spectral.Embedding.Distances(result.Labels, m.spec.K, m.kept.Kept())
 		result.SetDistances(clustering.MeasureEmbedding, own, next)
 	}
+	result.StopReason = m.stop
+	result.ObjectiveName = m.Objective.String()
+	result.Kernel.Matrix = &m.Matrix
+	result.Units, result.Satisfaction = m.Units, m.given.Satisfaction(result.Labels)
+	return result, nil
+}
+
+// cluster labels the included vertices by the algorithm of the options.
+func (m *method) cluster(ctx context.Context) (*clustering.Result, error) {
+	result := &clustering.Result{}
+	switch m.options.Algorithm {
+	case Spectral:
+		return result, m.clusterLargest(ctx, result, m.affinity()) // the k leading eigenvectors, Kulis2009 4.3
+	case Learning:
+		return result, m.learning(ctx, result)
+	case Constrained:
+		switch {
+		case m.rows() < m.spec.K:
+			m.oneEach(result)
+			return result, nil
+		case m.choosesByPairs():
+			return result, m.chosen(ctx, result)
+		}
+		return result, m.constrained(ctx, result)
+	}
+	return nil, fmt.Errorf("spectral: there is no algorithm %v", m.options.Algorithm)
+}
+
+func (m *method) warn(code, message string) {
+	m.o.Observe(clustering.Notice{Code: code, Message: message})
 }
 
 // loadDegrees gets the degrees of the affinity, without constraints.
@@ -220,7 +204,7 @@ func (m *method) report(result *clustering.Result, pairs eigen.Eigenpairs) {
 func (m *method) warnUnconverged(converged bool, residuals []float64) {
 	if !converged {
 		m.stop = clustering.StopMaxProducts
-		m.setup.Warn(m.o, "NOT_CONVERGED", fmt.Sprintf(
+		m.warn("NOT_CONVERGED", fmt.Sprintf(
 			"the eigensolver stopped at its limit of products with a residual of %.3g; the vectors are the best so far",
 			slices.Max(residuals)))
 	}

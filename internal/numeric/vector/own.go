@@ -31,7 +31,7 @@ type ownDistances struct {
 // become invalid.
 func (s *Shard) rememberModels(queries []Query) {
 	for _, q := range queries {
-		if memory := &s.remembered[q.Lane]; memory.version == 0 || !memory.model.equal(q.Model) {
+		if memory := &s.remembered[q.Lane]; memory.version == 0 || !memory.model.Equal(q.Model) {
 			s.versions++
 			memory.version = s.versions
 			memory.model.copyFrom(q.Model)
@@ -39,7 +39,8 @@ func (s *Shard) rememberModels(queries []Query) {
 	}
 }
 
-func (m *Model) equal(other *Model) bool {
+// Equal reports whether two models give the same distances, to the bit.
+func (m *Model) Equal(other *Model) bool {
 	return m.Distortion == other.Distortion && m.Clusters == other.Clusters &&
 		slices.Equal(m.Centroids, other.Centroids) &&
 		slices.Equal(m.Absent, other.Absent) && slices.Equal(m.Metric, other.Metric)
