@@ -157,6 +157,7 @@ func TestMetricsOfStores(t *testing.T) {
 func TestMetricsOfCallsThatWait(t *testing.T) {
 	cfg, metrics := watchedBy(t, coordinatortest.Config())
 	cfg.Limits.Calls = 1
+	cfg.ShutdownTimeout = time.Minute // the end waits until the call is counted, also on a busy machine
 	h := coordinatortest.StartScripted(t, cfg, coordinatortest.Steps(1))
 	data := h.Upload()
 	begun := make(chan struct{}, 100)
