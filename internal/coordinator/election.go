@@ -143,7 +143,7 @@ func (c *Coordinator) retry(ctx context.Context, warning string, call func() err
 	for pause := dial.NewBackoff(records.StoreRetries); ; {
 		err := call()
 		outcome := store.OutcomeOf(err)
-		mayPass := outcome == store.Unanswered || store.IsShared(c.cfg.Store) && (outcome.MayPass() || outcome == store.NoSpace)
+		mayPass := outcome == store.Unanswered || store.IsShared(c.cfg.Store) && outcome.MayPassWithSpace()
 		if !mayPass {
 			return err
 		}

@@ -108,10 +108,7 @@ func (c *Coordinator) claimSoon(ctx context.Context) error {
 	first, cancel := context.WithTimeout(ctx, claimTimeout+claim.Settle)
 	defer cancel()
 	err := claim.Make(first)
-	mayPass := func(err error) bool {
-		outcome := store.OutcomeOf(err)
-		return outcome.MayPass() || outcome == store.NoSpace
-	}
+	mayPass := func(err error) bool { return store.OutcomeOf(err).MayPassWithSpace() }
 	if !mayPass(err) {
 		return err
 	}

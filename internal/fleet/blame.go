@@ -137,9 +137,8 @@ func (b *blame) crashedLocked(s *session) *fault.Error {
 		"worker", s.name)
 }
 
-// noneAttachedLocked returns what a job without any worker waits for. If its last worker crashed repeatedly,
-// noneAttached returns an error, which limits how long the job waits: whatever restarted that worker may have stopped
-// doing so.
+// noneAttachedLocked returns what a job without any worker waits for. If its last worker crashed repeatedly, it also
+// returns an error, which limits how long the job waits: whatever restarted that worker may have stopped doing so.
 func (b *blame) noneAttachedLocked() (waiting string, err error) {
 	last, worst := "", 0
 	for name, c := range b.crashes {

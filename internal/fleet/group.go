@@ -15,8 +15,8 @@ import (
 // errWorkerJoined interrupts the builds of a group because a worker joined that could do some of them.
 var errWorkerJoined = errors.New("fleet: a worker joined")
 
-// group is the part of an operation that one worker does. The groups of a worker run one after the other, in the
-// goroutine of their chain, which owns them until the round ends.
+// group is the part of an operation that one worker does. The groups of a worker run one after the other. The goroutine
+// that runs a group owns it until the round ends.
 type group struct {
 	role    groupRole
 	session *session

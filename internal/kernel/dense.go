@@ -110,7 +110,7 @@ func (t *denseTile) maxima(dst []float64) error {
 	})
 }
 
-// diagonal implements matrix. If no entries are stored, it computes those of the columns of the rows.
+// diagonal implements matrix. Without stored entries of full precision, it computes those of the columns of the rows.
 func (t *denseTile) diagonal(dst []float64) error {
 	if t.entries != nil {
 		for r := range t.height {

@@ -16,7 +16,7 @@ import (
 const revokeTimeout = 2 * time.Second // best effort: a lease that is not revoked expires
 
 // etcdTerm is a Leadership: a key in the election that a lease keeps alive. The key's create revision is never
-// reused. Every write of the term requires that the key still has that revision, and the mark of fence.go.
+// reused. Every write of the term requires that the key still has that revision, and the mark of etcd_fence.go.
 type etcdTerm struct {
 	state    *etcdState
 	lease    clientv3.LeaseID

@@ -53,6 +53,9 @@ func OutcomeOf(err error) Outcome {
 // MayPass reports whether the same call may succeed later although nobody intervenes.
 func (o Outcome) MayPass() bool { return o == Unanswered || o == Unclear }
 
+// MayPassWithSpace reports whether the same call may succeed later, once somebody has made space if there is none.
+func (o Outcome) MayPassWithSpace() bool { return o.MayPass() || o == NoSpace }
+
 // MayBeCommitted reports whether a transaction may have been committed although Commit returned an error. Whatever the
 // transaction refers to must then be kept.
 func (o Outcome) MayBeCommitted() bool { return o.MayPass() || o == Closed || o == Failed }

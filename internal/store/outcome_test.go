@@ -69,6 +69,9 @@ func TestWhatOutcomesMean(t *testing.T) {
 		if got := (row{outcome.MayPass(), outcome.MayBeCommitted(), outcome.IsFinal()}); got != want {
 			t.Errorf("%v: got %+v, want %+v", outcome, got, want)
 		}
+		if got := outcome.MayPassWithSpace(); got != (want.mayPass || outcome == NoSpace) {
+			t.Errorf("%v: it may pass with space: %v", outcome, got)
+		}
 	}
 }
 

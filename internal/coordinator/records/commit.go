@@ -118,7 +118,7 @@ func (w *Writer) Commit(txn store.Txn) error {
 // Persist is like Commit, but waits for space on a full disk. It stores what a run has done: nobody waits for its
 // answer, and the run would be lost.
 func (w *Writer) Persist(txn store.Txn) error {
-	return w.commitWhile(txn, func(o store.Outcome) bool { return o.MayPass() || o == store.NoSpace })
+	return w.commitWhile(txn, store.Outcome.MayPassWithSpace)
 }
 
 // commitWhile tries to commit a transaction until it succeeds or fails with an outcome that will not pass.
