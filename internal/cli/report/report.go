@@ -42,6 +42,11 @@ const (
 	ResultFile     = "result.json"
 )
 
+// tables are the files of an output folder that a run could also read, so that it must not overwrite an input of this
+// name. %s stands for a format, %d for a number of clusters.
+var tables = []string{LabelsFile, formattedFile, joinedFile, kLabelsFile, centroidsFile, metricFile, unitsFile,
+	mixtureFile, landmarksFile, projectionFile, forestFile, embeddingFile, SuspectsFile}
+
 // maxTableBytes limits each table of a model or an embedding, which can be much larger than sparse data.
 const maxTableBytes = 200 << 20
 
