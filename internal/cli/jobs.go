@@ -173,12 +173,12 @@ func (a *app) listCommand() (cmd *cobra.Command) {
 			most := limit.Whole()
 			abridges := !asJSON && !cmd.Flags().Changed("limit")
 			if abridges {
-				most = listedJobs + 1
+				most = listedJobs + 1 // one more than is printed tells whether there are more
 			}
 			jobs, err := c.AllJobs(ctx, request, most)
-			if abridges && len(jobs) == most {
+			if abridges && len(jobs) > listedJobs {
 				jobs = jobs[:listedJobs]
-				defer a.warn("there are more jobs than these %d; --limit 0 lists all", listedJobs)
+				defer a.warn("there are more jobs than these %d; --limit 0 lists all", listedJobs) // after the table
 			}
 			return printList(a, asJSON, &cleavev1.ListJobsResponse{Jobs: jobs}, jobs, err,
 				"JOB\tNAME\tSTATE\tITERATIONS\tOBJECTIVE\tCREATED", func(j *cleavev1.Job) []any {
