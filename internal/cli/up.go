@@ -74,7 +74,8 @@ func (a *app) upCommand() *cobra.Command {
 		"`DIR` with the Debian packages to install (default: they are installed already)")
 	set.StringVar(&f.address, "address", "",
 		"`HOST:PORT` at which workers and you reach the coordinator (default: its name, and port 7400)")
-	set.StringVar(&f.ssh, "ssh", "ssh", "`COMMAND` to call machines with, such as \"ssh -i key\"; a word with spaces is put in quotes")
+	set.StringVar(&f.ssh, "ssh", "ssh",
+		"`COMMAND` to call machines with, such as \"ssh -i 'my key'\"; quotes hold a word with spaces together")
 	set.Var(&f.wait, "wait", "how long to wait until all workers are attached")
 	return cmd
 }

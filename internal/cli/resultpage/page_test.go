@@ -201,7 +201,8 @@ func TestPagesOfOtherData(t *testing.T) {
 		" "); !strings.Contains(got, "clusters") || !strings.Contains(got, "separation") {
 		t.Errorf("with coordinates of sparse points the sections are %s", got)
 	}
-	empty := report.New(&client.Outcome{Result: &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED}}, jobflags.Rows{})
+	cancelled := &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED}
+	empty := report.New(&client.Outcome{Result: cancelled}, jobflags.Rows{})
 	if page := pageOf(t, empty, report.Scene{}); !strings.Contains(page, "before it had labels") {
 		t.Error("a run without labels does not say so")
 	}
@@ -323,7 +324,8 @@ func TestPageWithoutLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := report.New(&client.Outcome{Result: &cleavev1.Result{}}, jobflags.Rows{Filter: jobflags.FilterOf([]int32{0, 2}, 3)})
+	someRows := jobflags.Rows{Filter: jobflags.FilterOf([]int32{0, 2}, 3)}
+	r := report.New(&client.Outcome{Result: &cleavev1.Result{}}, someRows)
 	if page := pageOf(t, r, report.Scene{Table: rows}); !strings.Contains(page, "before it had labels") {
 		t.Error("a run without labels does not say so")
 	}
