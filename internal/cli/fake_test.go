@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 
@@ -48,6 +49,7 @@ type fake struct {
 	lost     int // answers to CancelJob that do not arrive
 	lists    []*cleavev1.ListJobsRequest
 	unlisted error // the answer to ListJobs; nil for a list of the job
+	more     int   // how often the list has the job once more
 
 	// What the job found.
 	spec      *cleavev1.JobSpec
@@ -197,7 +199,7 @@ func (f *fake) ListJobs(_ context.Context, request *cleavev1.ListJobsRequest) (*
 	if f.unlisted != nil {
 		return nil, f.unlisted
 	}
-	return &cleavev1.ListJobsResponse{Jobs: []*cleavev1.Job{f.job}}, nil
+	return &cleavev1.ListJobsResponse{Jobs: slices.Repeat([]*cleavev1.Job{f.job}, 1+f.more)}, nil
 }
 
 func (f *fake) CancelJob(_ context.Context, request *cleavev1.CancelJobRequest) (*cleavev1.CancelJobResponse, error) {

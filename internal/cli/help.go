@@ -65,22 +65,14 @@ func flagGroups() []shell.Group {
 			"label-column columns ignore categorical keep dates keep-last-row missing vertices vertex-list "+
 			"named-vertices trained-on labels"),
 		shell.NewGroup("Clusters", "k algorithm scale seed restarts"),
+		optionGroup(catalog.SupervisionGroup, "label-as", "sample-constraints"),
 		shell.NewGroup("Output", "out truth score-on constraint-boxes save-graph labels-format join json quiet state "+
 			"dataset owner since oldest limit after"),
 	}
 	for _, group := range catalog.Groups {
-		var names []string
-		for _, option := range catalog.Options {
-			if option.Group == group && !option.NoFlag {
-				names = append(names, option.Name)
-			}
+		if group != catalog.SupervisionGroup { // it is there already
+			groups = append(groups, optionGroup(group))
 		}
-		if group == catalog.SupervisionGroup {
-			names = append(names, "label-as", "sample-constraints")
-			groups = append(groups[:2:2], append([]shell.Group{{Title: string(group), Names: names}}, groups[2:]...)...)
-			continue
-		}
-		groups = append(groups, shell.Group{Title: string(group), Names: names})
 	}
 	return append(groups,
 		shell.NewGroup("Where it runs", "server workers wait timeout priority webhook request-id on-term name file "+
@@ -89,6 +81,17 @@ func flagGroups() []shell.Group {
 		shell.NewGroup("Connection", "context tls tls-ca tls-cert tls-key tls-server-name token-file token-stdin "+
 			"insecure private"),
 		shell.NewGroup("More", "config version help help-all"))
+}
+
+// optionGroup returns the flags of the catalog's options in a group, followed by others.
+func optionGroup(group catalog.Group, others ...string) shell.Group {
+	var names []string
+	for _, option := range catalog.Options {
+		if option.Group == group && !option.NoFlag {
+			names = append(names, option.Name)
+		}
+	}
+	return shell.Group{Title: string(group), Names: append(names, others...)}
 }
 
 // examplesText has the examples for each command after a line with its path in brackets. Lines have at most 58

@@ -283,6 +283,30 @@ func TestJobsByTheBeginningOfTheirIDs(t *testing.T) {
 	}
 }
 
+// A list is short unless more is asked for, and says that it is.
+func TestListOfTheNewestJobs(t *testing.T) {
+	f := startFake(t)
+	for _, c := range []struct {
+		jobs     int
+		flags    string
+		listed   int
+		abridged bool
+	}{
+		{listedJobs, "", listedJobs, false},
+		{listedJobs + 1, "", listedJobs, true},
+		{listedJobs + 1, "--limit 0", listedJobs + 1, false},
+		{listedJobs + 1, "--limit 10", 10, false},
+		{listedJobs + 1, "--json", listedJobs + 1, false},
+	} {
+		f.more = c.jobs - 1
+		r := invoke(t, "list "+c.flags+" --server "+f.address)
+		if listed := strings.Count(r.stdout, f.job.GetJobId()); r.code != 0 || listed != c.listed ||
+			strings.Contains(r.stderr, "--limit 0 lists all") != c.abridged {
+			t.Errorf("%d jobs %s: %d listed, exit code %d, %s", c.jobs, c.flags, listed, r.code, r.stderr)
+		}
+	}
+}
+
 // The help of run fits two screens; --help-all has every option.
 func TestHelpOfRunFitsTwoScreens(t *testing.T) {
 	short := succeed(t, "run --help")

@@ -149,13 +149,16 @@ func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, s
 	return table.Flush()
 }
 
-func (a *app) listCommand() *cobra.Command {
+// listedJobs is how many jobs cleave list prints without --limit, unless it prints JSON: programs get all.
+const listedJobs = 50
+
+func (a *app) listCommand() (cmd *cobra.Command) {
 	state := shell.NewChoice("", "pending", "running", "succeeded", "failed", "cancelled")
 	limit := shell.NewWhole(0, 0, 1_000_000)
 	request := &cleavev1.ListJobsRequest{}
 	var since shell.Duration
 	oldest := false
-	cmd := a.remoteCommand("list", "List jobs, newest first",
+	cmd = a.remoteCommand("list", "List jobs, newest first",
 		func(ctx context.Context, c *client.Client, asJSON bool) error {
 			if state.String() != "" {
 				request.States = []cleavev1.JobState{
@@ -167,7 +170,16 @@ func (a *app) listCommand() *cobra.Command {
 			if oldest {
 				request.Order = cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST
 			}
-			jobs, err := c.AllJobs(ctx, request, limit.Whole())
+			most := limit.Whole()
+			abridges := !asJSON && !cmd.Flags().Changed("limit")
+			if abridges {
+				most = listedJobs + 1 // one more than is printed tells whether there are more
+			}
+			jobs, err := c.AllJobs(ctx, request, most)
+			if abridges && len(jobs) > listedJobs {
+				jobs = jobs[:listedJobs]
+				defer a.warn("there are more jobs than these %d; --limit 0 lists all", listedJobs) // after the table
+			}
 			return printList(a, asJSON, &cleavev1.ListJobsResponse{Jobs: jobs}, jobs, err,
 				"JOB\tNAME\tSTATE\tITERATIONS\tOBJECTIVE\tCREATED", func(j *cleavev1.Job) []any {
 					objective := ""
@@ -180,7 +192,8 @@ func (a *app) listCommand() *cobra.Command {
 		})
 	cmd.SuggestFor = []string{"jobs", "ls", "ps"}
 	cmd.Flags().Var(state, "state", "only jobs in this state")
-	cmd.Flags().Var(limit, "limit", "at most `N` jobs; 0 for all")
+	cmd.Flags().Var(limit, "limit", fmt.Sprintf("at most `N` jobs; 0 for all (default %d, with --json all)",
+		listedJobs))
 	cmd.Flags().StringVar(&request.Owner, "owner", "", "only jobs of this owner; administrators see all jobs")
 	cmd.Flags().StringVar(&request.NameContains, "name", "", "only jobs whose names contain this text")
 	cmd.Flags().StringVar(&request.DatasetId, "dataset", "", "only jobs on the data set with this id")

@@ -168,7 +168,7 @@ func (a *app) rerunSpec(ctx context.Context, before *report.Report, f *rerunFlag
 	again := reportOf(&jobflags.Loaded{}, outcome)
 	// including dropped rows
 	if rows := outcome.TableRows(); outcome.Kept != nil && again.Filter == nil && len(before.FileLabels()) == rows {
-		again = report.New(outcome, jobflags.FilterOf(outcome.Kept, rows))
+		again = report.New(again.Outcome, jobflags.Rows{Filter: jobflags.FilterOf(outcome.Kept, rows)})
 	}
 	if again.Run.Origin = origin; f.out == "" {
 		return again, nil

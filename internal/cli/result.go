@@ -162,10 +162,7 @@ func reportOf(l *jobflags.Loaded, o *client.Outcome) *report.Report {
 	if steps := wire.Recipe(o.Result.GetRecipe()); rows.Header == nil && steps != nil {
 		rows.Header = steps.Names()
 	}
-	rows.LocalizeResult(o.Result)
-	r := report.New(o, rows.Filter)
-	r.RowIDs = rows.IDs.All()
-	return r
+	return report.New(o, rows)
 }
 
 // fileRows returns which rows of the data file have labels, and what they are called. Without the file the ids of

@@ -15,6 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 type runFlags struct {
@@ -140,35 +142,43 @@ func (r *runner) run(ctx context.Context, c *client.Client) (*delivery, error) {
 		}
 		defer c.Close()
 	}
-	ctx, done := c.Context(ctx)
-	defer done()
+	ctx, release := c.Context(ctx)
+	defer release()
 	progress := report.NewProgress(a.stderr, flags.output.quiet).Localized(job.LocalizeLive, r.summarized)
-	d, err := r.complete(ctx, c, job, truth, progress)
-	progress.End()
-	if d == nil {
+	done, late := r.finish(ctx, c, job, progress)
+	if done == nil {
 		progress.Failed()
-	} else {
-		d.report.Run.Origin = a.origin(inputs, job.Name, d.scene.Spec)
+		return nil, client.Cause(ctx, late)
 	}
-	return d, client.Cause(ctx, err)
+	d, err := r.present(ctx, c, done, truth, progress)
+	d.report.Run.Origin = a.origin(inputs, job.Name, done.spec)
+	return d, client.Cause(ctx, errors.Join(late, err))
 }
 
-// complete submits the job, waits for its end, and fetches its result. An error that comes with a result concerns a
-// part of it. truth is nil if there is none, or if it names rows of a table that is not read yet.
-func (r *runner) complete(ctx context.Context, c *client.Client, job *jobflags.Job, truth *jobflags.Truth,
-	progress *report.Progress) (*delivery, error) {
-	flags := r.flags
+// finished is a job that has ended with labels.
+type finished struct {
+	id      string
+	spec    *cleavev1.JobSpec // with a table by its id
+	outcome *client.Outcome
+	rows    *jobRows
+}
+
+// finish submits the job, waits for its end, and fetches its result and what its rows are called. An error that comes
+// with a job says that the job reached its time limit. Nothing is redrawn on the terminal after finish.
+func (r *runner) finish(ctx context.Context, c *client.Client, job *jobflags.Job,
+	progress *report.Progress) (*finished, error) {
+	defer progress.End()
 	s, err := r.app.submissionOf(ctx, c, job, progress)
 	if err != nil {
 		return nil, err
 	}
-	id, late := c.Complete(ctx, job.Proto(s.spec, flags.requestID), s.data, progress, flags.onInterrupt())
-	r.jobID = id
+	var late error
+	r.jobID, late = c.Complete(ctx, job.Proto(s.spec, r.flags.requestID), s.data, progress, r.flags.onInterrupt())
 	if late != nil && !fault.Is(late, fault.LabelsSoFar) {
 		return nil, explainReuse(job.Locate(late))
 	}
 	r.ended = true
-	outcome, err := c.Fetch(ctx, id, extentFor(flags.output.out))
+	outcome, err := c.Fetch(ctx, r.jobID, extentFor(r.flags.output.out))
 	if err != nil {
 		return nil, err
 	}
@@ -176,16 +186,22 @@ func (r *runner) complete(ctx context.Context, c *client.Client, job *jobflags.J
 	if err != nil {
 		return nil, err
 	}
-	known := rows.job
-	unprinted := progress.UnprintedNotices(outcome.Result.GetWarnings())
-	known.LocalizeResult(outcome.Result)
+	return &finished{r.jobID, s.spec, outcome, rows}, late
+}
+
+// present prints the notices of a finished job that no summary will list, and returns its report and its pictures'
+// scene. It also writes the neighbor graph. truth is nil if there is none, or if it names rows of a table that was
+// streamed, and is then read. An error that comes with the delivery concerns a part of it.
+func (r *runner) present(ctx context.Context, c *client.Client, f *finished, truth *jobflags.Truth,
+	progress *report.Progress) (*delivery, error) {
+	flags, known := r.flags, f.rows.job
+	notices := known.LocalizeNotices(progress.UnprintedNotices(f.outcome.Result.GetWarnings()))
 	if !r.summarized {
-		for _, n := range unprinted {
+		for _, n := range notices {
 			progress.Warn("warning: %s", n.GetMessage())
 		}
 	}
-	result := report.New(outcome, known.Filter)
-	result.RowIDs = known.IDs.All()
+	result := report.New(f.outcome, known.Rows)
 	result.NameClusters(known.SeedClasses())
 	result.AddRecipe(known.Table)
 	var unread error
@@ -193,16 +209,15 @@ func (r *runner) complete(ctx context.Context, c *client.Client, job *jobflags.J
 		truth, unread = known.LoadTruth(flags.truth.input(r.app.stdin), flags.truth.scoreOn)
 	}
 	unscored := result.Score(truth)
-	progress.End()
-	unsaved := r.app.saveNeighborGraph(ctx, c, id, flags.output.saveGraph)
-	d := &delivery{printout{report: result, notices: unprinted}, sceneOf(&known.Loaded, known.Name, truth), rows.join}
-	d.scene.Constraints, d.scene.Spec = known.Constraints, s.spec
+	unsaved := r.app.saveNeighborGraph(ctx, c, f.id, flags.output.saveGraph)
+	d := &delivery{printout{report: result, notices: notices}, sceneOf(&known.Loaded, known.Name, truth), f.rows.join}
+	d.scene.Constraints, d.scene.Spec = known.Constraints, f.spec
 	if flags.output.folder() != "" {
-		if err := rows.draw(ctx, &d.scene); err != nil {
+		if err := f.rows.draw(ctx, &d.scene); err != nil {
 			r.app.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
-	return d, errors.Join(late, unread, unscored, unsaved)
+	return d, errors.Join(unread, unscored, unsaved)
 }
 
 // detached replaces the error of a run that SIGTERM ended while its job goes on, or while the result of its job could

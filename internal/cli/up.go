@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +74,8 @@ func (a *app) upCommand() *cobra.Command {
 		"`DIR` with the Debian packages to install (default: they are installed already)")
 	set.StringVar(&f.address, "address", "",
 		"`HOST:PORT` at which workers and you reach the coordinator (default: its name, and port 7400)")
-	set.StringVar(&f.ssh, "ssh", "ssh", "`COMMAND` to call machines with, such as \"ssh -i key\"")
+	set.StringVar(&f.ssh, "ssh", "ssh",
+		"`COMMAND` to call machines with, such as \"ssh -i 'my key'\"; quotes hold a word with spaces together")
 	set.Var(&f.wait, "wait", "how long to wait until all workers are attached")
 	return cmd
 }
@@ -183,16 +185,16 @@ func forAll(machines []machine, do func(*machine) error) error {
 // call runs a command of a shell on a machine and returns what it prints. Its messages are part of the error if it
 // fails.
 func (f *upFlags) call(ctx context.Context, m *machine, command string, stdin io.Reader) (string, error) {
-	words := strings.Fields(f.ssh)
-	if len(words) == 0 {
-		return "", shell.Usage("--ssh is empty; give the command that calls a machine")
+	words, err := splitCommand(f.ssh)
+	if err != nil {
+		return "", err
 	}
 	// All machines are called at the same time, so ssh must not ask for passwords.
 	words = append(words, "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", m.target, "sh -c '"+command+"'")
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	var out, messages bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &messages
-	err := cmd.Run()
+	err = cmd.Run()
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	switch {
 	case failed && exit.ExitCode() == 255:
@@ -206,6 +208,36 @@ func (f *upFlags) call(ctx context.Context, m *machine, command string, stdin io
 		return "", shell.Usage("%q cannot be run: %v", f.ssh, err)
 	}
 	return out.String(), nil
+}
+
+// splitCommand returns the words of the command for --ssh. Quotes, single or double, hold a word with spaces together.
+func splitCommand(command string) (words []string, err error) {
+	var word strings.Builder
+	begun, quote := false, rune(0)
+	for _, r := range command + " " {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			begun, quote = true, r
+		case quote == 0 && unicode.IsSpace(r):
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			begun = true
+			word.WriteRune(r)
+		}
+	}
+	switch {
+	case quote != 0:
+		return nil, shell.Usage("--ssh is %s; a quote is not closed", command)
+	case len(words) == 0:
+		return nil, shell.Usage("--ssh is empty; give the command that calls a machine")
+	}
+	return words, nil
 }
 
 func lastLine(lines string) string {

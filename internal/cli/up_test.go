@@ -241,3 +241,23 @@ func TestUpReportsARefusal(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestCommandOfSSHWithQuotes(t *testing.T) {
+	for command, want := range map[string][]string{
+		"ssh":                           {"ssh"},
+		" ssh  -i key ":                 {"ssh", "-i", "key"},
+		`ssh -i "my key"`:               {"ssh", "-i", "my key"},
+		`ssh -o 'ProxyCommand=a "b c"'`: {"ssh", "-o", `ProxyCommand=a "b c"`},
+		`ssh -F ""`:                     {"ssh", "-F", ""},
+		`C:\ssh.exe -i a" "b`:           {`C:\ssh.exe`, "-i", "a b"},
+	} {
+		if got, err := splitCommand(command); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", command, got, err)
+		}
+	}
+	for command, why := range map[string]string{`ssh -i "my key`: "not closed", "  ": "--ssh is empty"} {
+		if _, err := splitCommand(command); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v", command, err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -87,13 +88,14 @@ func fill(sentence string, e *invalid.Error) string {
 		if why, is := value.(error); is {
 			value = Of(why)
 		}
-		count, _ := value.(int)
+		if strings.HasPrefix(format, "%") {
+			return fmt.Sprintf(format, value)
+		}
+		count, counts := wholeNumber(value)
 		one, more, isChoice := strings.Cut(format, "|")
 		switch {
-		case format == "":
+		case format == "" || !counts:
 			return fmt.Sprint(value)
-		case strings.HasPrefix(format, "%"):
-			return fmt.Sprintf(format, value)
 		case !isChoice:
 			return text.Plural(count, format)
 		case count == 1:
@@ -101,4 +103,15 @@ func fill(sentence string, e *invalid.Error) string {
 		}
 		return more
 	})
+}
+
+// wholeNumber returns a value of any integer type as an int, or false for other values.
+func wholeNumber(value any) (int, bool) {
+	switch v := reflect.ValueOf(value); {
+	case v.CanInt():
+		return int(v.Int()), true
+	case v.CanUint():
+		return int(v.Uint()), true
+	}
+	return 0, false
 }

@@ -161,3 +161,17 @@ func errorsMade(t *testing.T) (all []made) {
 	}
 	return all
 }
+
+func TestCountsOfEveryIntegerType(t *testing.T) {
+	const sentence = "{n:row} {n:is|are} too few"
+	for _, many := range []any{5, int32(5), int64(5), uint8(5), uint64(5)} {
+		if got := fill(sentence, invalid.New("", "n", many)); got != "5 rows are too few" {
+			t.Errorf("%T: %s", many, got)
+		}
+	}
+	for _, one := range []any{1, int32(1), uint32(1)} {
+		if got := fill(sentence, invalid.New("", "n", one)); got != "1 row is too few" {
+			t.Errorf("%T: %s", one, got)
+		}
+	}
+}

@@ -147,10 +147,10 @@ func (j *Job) rememberInputs() {
 	if j.Table == nil || j.Filter == nil {
 		return
 	}
+	j.Table.inputs = map[string]*cleavev1.TableInput{}
 	for _, used := range wire.UsedTables(j.Spec) {
 		// Apply replaces the source and never changes it
-		used.Input = &cleavev1.TableInput{Source: used.Input.GetSource()}
-		j.Table.inputs = append(j.Table.inputs, used)
+		j.Table.inputs[used.Field] = &cleavev1.TableInput{Source: used.Input.GetSource()}
 	}
 }
 
@@ -163,9 +163,9 @@ func (j *Job) RemoteSpec(tableID string) *cleavev1.JobSpec {
 	if spec.GetTable().GetLabelColumn() != "" {
 		wire.UseLabelsAs(spec, wire.LabelsTruth) // the spec has tables of what is used
 	}
-	for at, used := range wire.UsedTables(spec) {
-		if j.Table.inputs != nil {
-			used.Input.Source = j.Table.inputs[at].Input.GetSource()
+	for _, used := range wire.UsedTables(spec) {
+		if before := j.Table.inputs[used.Field]; before != nil {
+			used.Input.Source = before.GetSource()
 		}
 	}
 	return spec

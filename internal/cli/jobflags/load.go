@@ -15,7 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // Loaded is a data set that was read from files, without the rows that were dropped.
@@ -33,8 +34,10 @@ type TableInfo struct {
 	Fitted  []string // what to tell the user about how columns become features
 
 	options recipe.Options
-	classes *classColumn     // the classes of all rows; nil if there are none
-	inputs  []wire.UsedTable // the tables of the spec, about rows of the table rather than about points
+	classes *classColumn // the classes of all rows; nil if there are none
+	// inputs are the tables of the spec by their fields, about rows of the table rather than about points; nil if every
+	// row is a point.
+	inputs map[string]*cleavev1.TableInput
 }
 
 // SourceTable returns the table as it was read, or nil if the data is not a table.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
@@ -45,13 +47,16 @@ func TestMessagesHaveNames(t *testing.T) {
 		}
 		choice := &cleavev1.Choice{Reason: notice.GetMessage(), ReasonParts: notice.GetParts()}
 		result := &cleavev1.Result{Warnings: []*cleavev1.Notice{notice}, Choice: choice}
-		c.rows.LocalizeResult(result)
-		c.rows.LocalizeResult(result)
-		if got := notice.GetMessage(); got != c.want || notice.GetParts() != nil {
-			t.Errorf("localized twice, the message is %q in the parts %v", got, notice.GetParts())
+		received := proto.CloneOf(result)
+		twice := c.rows.LocalizeResult(c.rows.LocalizeResult(result))
+		if !proto.Equal(result, received) {
+			t.Errorf("LocalizeResult has changed the result that it was given to %v", result)
 		}
-		if got := choice.GetReason(); got != c.want || choice.GetReasonParts() != nil {
-			t.Errorf("localized twice, the reason is %q in the parts %v", got, choice.GetReasonParts())
+		if n := twice.GetWarnings()[0]; n.GetMessage() != c.want || n.GetParts() != nil {
+			t.Errorf("localized twice, the message is %q in the parts %v", n.GetMessage(), n.GetParts())
+		}
+		if why := twice.GetChoice(); why.GetReason() != c.want || why.GetReasonParts() != nil {
+			t.Errorf("localized twice, the reason is %q in the parts %v", why.GetReason(), why.GetReasonParts())
 		}
 	}
 }

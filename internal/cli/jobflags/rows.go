@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/cleave-project/cleave/internal/data/table"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -21,16 +23,25 @@ type Rows struct {
 // by their names. The service numbers the points of the job.
 func (r *Rows) Localize(n *cleavev1.Notice) string { return r.localize(n.GetMessage(), n.GetParts()) }
 
-// LocalizeResult localizes the notices of a result, and why its method was chosen.
-func (r *Rows) LocalizeResult(result *cleavev1.Result) {
+// LocalizeNotices returns copies of notices with the messages that Localize returns.
+func (r *Rows) LocalizeNotices(notices []*cleavev1.Notice) []*cleavev1.Notice {
+	var localized []*cleavev1.Notice
+	for _, n := range notices {
+		n = proto.CloneOf(n)
+		n.Message, n.Parts = r.Localize(n), nil
+		localized = append(localized, n)
+	}
+	return localized
+}
+
+// LocalizeResult returns a copy of a result in which the notices are localized, and why its method was chosen.
+func (r *Rows) LocalizeResult(result *cleavev1.Result) *cleavev1.Result {
+	result = proto.CloneOf(result)
+	result.Warnings = r.LocalizeNotices(result.GetWarnings())
 	if c := result.GetChoice(); c != nil {
-		c.Reason = r.localize(c.GetReason(), c.GetReasonParts())
-		c.ReasonParts = nil
+		c.Reason, c.ReasonParts = r.localize(c.GetReason(), c.GetReasonParts()), nil
 	}
-	for _, n := range result.GetWarnings() {
-		n.Message = r.Localize(n)
-		n.Parts = nil
-	}
+	return result
 }
 
 // localize joins the parts of a message, or returns the message if it has none, or some that this version does not

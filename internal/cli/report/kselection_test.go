@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/test/clitest"
 )
 
@@ -38,7 +39,7 @@ func TestFilesOfARange(t *testing.T) {
 	result.KSelection = clitest.ExampleKSelection()
 	labels := map[int][]int32{2: {0, 1, 0, 1}, 3: {0, 1, 2, 1}, 4: {0, 1, 2, 3}}
 	files := map[string]string{}
-	r := New(&client.Outcome{Result: result, Labels: labels[3], KLabels: labels}, nil)
+	r := New(&client.Outcome{Result: result, Labels: labels[3], KLabels: labels}, jobflags.Rows{})
 	r.RowIDs = []string{"ann", "bob", "cy", "di"}
 	r.ClassesFor = func(labels []int32) []string { return []string{"good", "", "bad"} }
 	for _, f := range r.Files(Scene{}, nil, func(string, ...any) {}) {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/forest"
@@ -41,7 +42,7 @@ func TestMixtureFiles(t *testing.T) {
 	result := &cleavev1.Result{K: 2, Rows: 2, ClusterSizes: []uint32{1, 1}, Model: wire.ModelHead(model),
 		RowScores: &cleavev1.RowScoresHead{Rows: 2, Posterior: true}}
 	r := New(&client.Outcome{Result: result, Labels: []int32{0, 1}, Model: model,
-		Rows: &clustering.RowScores{Posterior: true, Confidence: []float64{0.5, 1}}}, nil)
+		Rows: &clustering.RowScores{Posterior: true, Confidence: []float64{0.5, 1}}}, jobflags.Rows{})
 	dir := t.TempDir()
 	if err := WriteFolder(t.Context(), dir, r.Files(Scene{Header: []string{"a", "b"}}, nil,
 		func(string, ...any) {})); err != nil {
@@ -135,7 +136,7 @@ func TestDamagedModelFiles(t *testing.T) {
 			"the mixture has 0 shares for 1 cluster"},
 	} {
 		result := &cleavev1.Result{K: uint32(c.model.K), Model: wire.ModelHead(&c.model), Choice: c.choice}
-		r := New(&client.Outcome{Result: result, Labels: []int32{0}, Model: &c.model}, nil)
+		r := New(&client.Outcome{Result: result, Labels: []int32{0}, Model: &c.model}, jobflags.Rows{})
 		dir := t.TempDir()
 		if err := WriteFolder(t.Context(), dir, r.modelFiles(Scene{}, t.Errorf)); err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -67,10 +68,12 @@ func OpenOutput(ctx context.Context, path string) (*OutputDir, error) {
 	return d, d.remove(successFile)
 }
 
-// runTables are the names of the tables that a run may write.
-var runTables = regexp.MustCompile(
-	`^(labels(-k[0-9]+)?|joined|centroids|metric|units|mixture|landmarks|projection|forest|embedding|suspects)` +
-		`\.[a-z]+$`)
+// tableNames matches the names of tables.
+var tableNames = func() *regexp.Regexp {
+	patterns := regexp.QuoteMeta(strings.Join(tables, "\n"))
+	patterns = strings.NewReplacer("\n", "|", "%s", "[a-z]+", "%d", "[0-9]+").Replace(patterns)
+	return regexp.MustCompile("^(" + patterns + ")$")
+}()
 
 // ProtectInputs refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote
 // the file. It lets Write keep the files of an earlier run that are inputs and that this run does not overwrite.
@@ -96,7 +99,7 @@ func (d *OutputDir) ProtectInputs(ctx context.Context, inputs []jobflags.NamedFi
 					shell.WithoutPath(err))
 				return cmp.Or[error](ctx.Err(), unreadable)
 			}
-		case runTables.MatchString(name):
+		case tableNames.MatchString(name):
 			return fault.Invalid("BAD_OUTPUT",
 				"%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
 		}
@@ -159,41 +162,19 @@ func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	if err != nil {
 		return err
 	}
-	if before.Partial != "" {
-		if err := os.RemoveAll(filepath.Join(d.Path, before.Partial)); err != nil {
-			return d.failed(before.Partial, err)
-		}
-	}
-	var now manifest
-	for _, file := range files {
-		now.Files = append(now.Files, file.Name)
-	}
-	both := manifest{Inputs: maps.Clone(d.inputs), Partial: ".partial-" + rand.Text()}
-	for _, name := range before.Files {
-		if _, input := d.inputs[name]; !input {
-			both.Files = append(both.Files, name)
-		}
-	}
-	now.Inputs = d.inputs
-	maps.DeleteFunc(now.Inputs, func(name, _ string) bool { return slices.Contains(now.Files, name) })
-	both.Files = slices.Compact(slices.Sorted(slices.Values(slices.Concat(both.Files, now.Files))))
-	if err := d.writeManifest(both); err != nil {
+	if err := d.removePartial(before); err != nil {
 		return err
 	}
-	partial := filepath.Join(d.Path, both.Partial)
+	meanwhile, now := d.manifestsOf(files, before)
+	if err := d.writeManifest(meanwhile); err != nil {
+		return err
+	}
+	partial := filepath.Join(d.Path, meanwhile.Partial)
 	defer os.RemoveAll(partial)
-	if err := os.Mkdir(partial, 0o777); err != nil {
-		return d.failed(both.Partial, err)
+	if err := d.writePartial(ctx, partial, files); err != nil {
+		return err
 	}
-	for _, file := range files {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := format.WriteFile(filepath.Join(partial, file.Name), file.Write); err != nil {
-			return err
-		}
-	}
-	for _, name := range both.Files {
+	for _, name := range meanwhile.Files {
 		if !slices.Contains(now.Files, name) {
 			if err := d.remove(name); err != nil {
 				return err
@@ -209,6 +190,51 @@ func (d *OutputDir) Write(ctx context.Context, files []File) error {
 		return err
 	}
 	return syncFolder(d.Path)
+}
+
+// removePartial removes the subfolder that a run left behind because it was killed.
+func (d *OutputDir) removePartial(before manifest) error {
+	if before.Partial == "" {
+		return nil
+	}
+	if err := os.RemoveAll(filepath.Join(d.Path, before.Partial)); err != nil {
+		return d.failed(before.Partial, err)
+	}
+	return nil
+}
+
+// manifestsOf returns the manifest while files are written, and the one after that. An input that is among the files is
+// an input no more.
+func (d *OutputDir) manifestsOf(files []File, before manifest) (meanwhile, now manifest) {
+	meanwhile = manifest{Inputs: maps.Clone(d.inputs), Partial: ".partial-" + rand.Text()}
+	for _, name := range before.Files {
+		if _, input := d.inputs[name]; !input {
+			meanwhile.Files = append(meanwhile.Files, name)
+		}
+	}
+	for _, file := range files {
+		now.Files = append(now.Files, file.Name)
+	}
+	meanwhile.Files = slices.Compact(slices.Sorted(slices.Values(slices.Concat(meanwhile.Files, now.Files))))
+	maps.DeleteFunc(d.inputs, func(name, _ string) bool { return slices.Contains(now.Files, name) })
+	now.Inputs = d.inputs
+	return meanwhile, now
+}
+
+// writePartial writes files to a new subfolder.
+func (d *OutputDir) writePartial(ctx context.Context, partial string, files []File) error {
+	if err := os.Mkdir(partial, 0o777); err != nil {
+		return d.failed(filepath.Base(partial), err)
+	}
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := format.WriteFile(filepath.Join(partial, file.Name), file.Write); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Succeed marks the folder as complete. It is called after Write, if the run succeeded.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,7 +193,8 @@ func TestInputsAreSpared(t *testing.T) {
 		refused bool
 	}{
 		{"labels.csv", true}, {"labels-k3.csv", true}, {"joined.parquet", true}, {"data.csv", false},
-		{"../labels.csv", false}, {"labels", false},
+		{"../labels.csv", false}, {"labels", false}, {"forest.csv", true}, {"centroidsxcsv", false},
+		{"labels-k3.csv.csv", false}, {"my-labels.csv", false},
 	} {
 		if err := out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: c.input}},
 			folder); (err != nil) != c.refused {
@@ -203,6 +206,23 @@ func TestInputsAreSpared(t *testing.T) {
 	}
 	if err := out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "labels.csv"}}, folder); err != nil {
 		t.Errorf("the labels of an earlier run: %v", err)
+	}
+}
+
+// A table that is missing in the list could overwrite an input.
+func TestTablesAreListed(t *testing.T) {
+	source, err := os.ReadFile("report.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := regexp.MustCompile(`(?m)^\t\w+File\s+= "(.+?)"`).FindAllSubmatch(source, -1)
+	if len(declared) < len(tables) {
+		t.Errorf("only %d files are declared in the form that this test looks for", len(declared))
+	}
+	for _, match := range declared {
+		if name := string(match[1]); name != ResultFile && !slices.Contains(tables, name) {
+			t.Errorf("%s is not in the list of tables", name)
+		}
 	}
 }
 

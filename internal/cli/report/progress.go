@@ -73,8 +73,8 @@ func (p *Progress) Failed() {
 	p.notices.waiting = nil
 }
 
-// UnprintedNotices returns the notices of a result that have not been written yet; the caller writes them. Their
-// messages must still be those of the service. Notices about its table were written before the run.
+// UnprintedNotices returns the notices of a received result that have not been written yet; the caller writes them.
+// Notices about its table were written before the run.
 func (p *Progress) UnprintedNotices(all []*cleavev1.Notice) []*cleavev1.Notice {
 	p.notices.waiting = nil
 	answer, _ := wire.SplitNotices(all)

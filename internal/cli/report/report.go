@@ -42,6 +42,11 @@ const (
 	ResultFile     = "result.json"
 )
 
+// tables are the files of an output folder that a run could also read, so that it must not overwrite an input of this
+// name. %s stands for a format, %d for a number of clusters.
+var tables = []string{LabelsFile, formattedFile, joinedFile, kLabelsFile, centroidsFile, metricFile, unitsFile,
+	mixtureFile, landmarksFile, projectionFile, forestFile, embeddingFile, SuspectsFile}
+
 // maxTableBytes limits each table of a model or an embedding, which can be much larger than sparse data.
 const maxTableBytes = 200 << 20
 
@@ -111,15 +116,19 @@ func (r *Report) AddRecipe(rows *jobflags.TableInfo) {
 // maxSolverSteps is how many steps of an eigensolver a result keeps.
 const maxSolverSteps = 2000
 
-// New returns the report of a job that clustered the rows that a filter kept; nil means all.
-func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
-	if filter != nil {
-		o.Result.DroppedRows = uint32(filter.Dropped())
+// New returns the report of a job that clustered these rows. It changes nothing in the outcome: the report has a copy
+// of the result, with messages about these rows.
+func New(received *client.Outcome, rows jobflags.Rows) *Report {
+	o := *received
+	o.Result = rows.LocalizeResult(received.Result)
+	if rows.Filter != nil {
+		o.Result.DroppedRows = uint32(rows.Filter.Dropped())
 		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Reason: wire.MissingRows,
-			Message: filter.String()})
+			Message: rows.Filter.String()})
 	}
 	o.SolverSteps = choose.At(o.SolverSteps, choose.Even[int](len(o.SolverSteps), maxSolverSteps))
-	return &Report{Outcome: o, Run: &cleavev1.RunRecord{SolverSteps: o.SolverSteps}, Filter: filter}
+	return &Report{Outcome: &o, Run: &cleavev1.RunRecord{SolverSteps: o.SolverSteps}, Filter: rows.Filter,
+		RowIDs: rows.IDs.All()}
 }
 
 // NameClusters names the clusters after the classes of the seeds in them.

@@ -33,7 +33,7 @@ func WriteResult(w io.Writer, r *cleavev1.Result, run *cleavev1.RunRecord) error
 	if err != nil {
 		return err
 	}
-	// The two messages have no field in common, and neither is ever empty.
+	// The two messages have no field in common, and neither object is empty: TestResultAndRecordAreOneObject.
 	joined := slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(text), []byte("}")), []byte(","),
 		bytes.TrimPrefix(bytes.TrimSpace(record), []byte("{")))
 	return PrintJSON(w, json.RawMessage(joined))

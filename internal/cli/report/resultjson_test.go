@@ -57,6 +57,21 @@ func TestResultJSON(t *testing.T) {
 	}
 }
 
+// The fields of a result and of the record of its run are in one object, so no name may have two meanings.
+func TestResultAndRecordAreOneObject(t *testing.T) {
+	result, record := (&cleavev1.Result{}).ProtoReflect().Descriptor().Fields(),
+		(&cleavev1.RunRecord{}).ProtoReflect().Descriptor().Fields()
+	for at := range record.Len() {
+		if name := record.Get(at).JSONName(); result.ByJSONName(name) != nil {
+			t.Errorf("%s is a field of both", name)
+		}
+	}
+	var out bytes.Buffer
+	if err := WriteResult(&out, &cleavev1.Result{}, &cleavev1.RunRecord{}); err != nil || !json.Valid(out.Bytes()) {
+		t.Errorf("without values it is %s, %v", out.Bytes(), err)
+	}
+}
+
 // Zeros and empty lists are written; what a run does not have is left out.
 func TestResultJSONOfAnEmptyResult(t *testing.T) {
 	var text bytes.Buffer

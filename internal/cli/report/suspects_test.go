@@ -37,7 +37,7 @@ func withSuspects(suspects ...*cleavev1.Suspect) *Report {
 			{Reason: "SEEDS_AGAINST_DATA", Message: "seeds that no good method has right"},
 			{Reason: "NEAR_CHANCE", Message: "near chance"},
 		}}
-	return New(&client.Outcome{Result: result, Labels: []int32{0, 0, 0, 1, 1, 1}}, nil)
+	return New(&client.Outcome{Result: result, Labels: []int32{0, 0, 0, 1, 1, 1}}, jobflags.Rows{})
 }
 
 func fileOf(t *testing.T, r *Report, name string) string {
@@ -156,7 +156,7 @@ func TestClassifierFiles(t *testing.T) {
 			Projection: []float64{1, 2, 3, 4, 5, 6}},
 		Forest: &model.Forest{Trees: trees, Weight: 0.5},
 	}
-	r := New(&client.Outcome{Result: result, Labels: []int32{0, 0, 1, 1}, Model: model}, nil)
+	r := New(&client.Outcome{Result: result, Labels: []int32{0, 0, 1, 1}, Model: model}, jobflags.Rows{})
 	dir := t.TempDir()
 	for _, scene := range []Scene{{}, {Data: points, Header: []string{"a", "b"}}} {
 		if err := WriteFolder(t.Context(), dir, r.Files(scene, nil, func(string, ...any) {})); err != nil {

@@ -54,7 +54,7 @@ func example(n, d, k int) (*report.Report, *dataset.Points) {
 	result := clitest.ExampleResult()
 	result.K, result.Rows, result.ClusterSizes, result.Kernel, result.Constraints = uint32(k), uint32(n),
 		sizes, nil, nil
-	return report.New(&client.Outcome{Result: result, Labels: labels}, nil), points
+	return report.New(&client.Outcome{Result: result, Labels: labels}, jobflags.Rows{}), points
 }
 
 func TestPageOfPoints(t *testing.T) {
@@ -201,7 +201,8 @@ func TestPagesOfOtherData(t *testing.T) {
 		" "); !strings.Contains(got, "clusters") || !strings.Contains(got, "separation") {
 		t.Errorf("with coordinates of sparse points the sections are %s", got)
 	}
-	empty := report.New(&client.Outcome{Result: &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED}}, nil)
+	cancelled := &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED}
+	empty := report.New(&client.Outcome{Result: cancelled}, jobflags.Rows{})
 	if page := pageOf(t, empty, report.Scene{}); !strings.Contains(page, "before it had labels") {
 		t.Error("a run without labels does not say so")
 	}
@@ -323,7 +324,8 @@ func TestPageWithoutLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := report.New(&client.Outcome{Result: &cleavev1.Result{}}, jobflags.FilterOf([]int32{0, 2}, 3))
+	someRows := jobflags.Rows{Filter: jobflags.FilterOf([]int32{0, 2}, 3)}
+	r := report.New(&client.Outcome{Result: &cleavev1.Result{}}, someRows)
 	if page := pageOf(t, r, report.Scene{Table: rows}); !strings.Contains(page, "before it had labels") {
 		t.Error("a run without labels does not say so")
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/test/clitest"
 
@@ -14,7 +15,7 @@ import (
 // drawn returns a picture of a result, "" if there is none.
 func drawn(t *testing.T, result *cleavev1.Result, name string) string {
 	t.Helper()
-	for _, f := range Files(report.New(&client.Outcome{Result: result}, nil), report.Scene{Title: "iris"},
+	for _, f := range Files(report.New(&client.Outcome{Result: result}, jobflags.Rows{}), report.Scene{Title: "iris"},
 		func(string, ...any) {}) {
 		if f.Name == name {
 			var text strings.Builder

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -17,7 +18,7 @@ func withSuspects(suspects ...*cleavev1.Suspect) *report.Report {
 		Warnings: []*cleavev1.Notice{
 			{Reason: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good method has right"},
 		}}
-	r := report.New(&client.Outcome{Result: result, Labels: []int32{0, 0, 0, 1, 1, 1}}, nil)
+	r := report.New(&client.Outcome{Result: result, Labels: []int32{0, 0, 0, 1, 1, 1}}, jobflags.Rows{})
 	r.RowIDs = []string{"ann", "bob", "<cy>", "di", "ed", "flo"}
 	r.Classes = []string{"good", "bad"}
 	return r
