@@ -112,12 +112,24 @@ func (a *app) checkGraph(f *outputFlags, spec *cleavev1.JobSpec, data *jobflags.
 	return jobflags.RefuseInput("--save-graph", f.saveGraph, a.command.directory, data.NamedFiles(a.command.directory))
 }
 
-// joinTable returns a function that passes the rows of a table to report.LabelOutput, or nil for nil.
-func joinTable(t *table.Table) func(yield func(*table.Table) error) error {
+// tableRows passes the rows of a table to yield, in parts. A table that only the coordinator has is read while the files
+// are written, so the context is that of the writer. It is nil if the data is not a table.
+type tableRows func(ctx context.Context, yield func(*table.Table) error) error
+
+// rowsOfTable returns the rows of a table in memory, or nil for nil.
+func rowsOfTable(t *table.Table) tableRows {
 	if t == nil {
 		return nil
 	}
-	return func(yield func(*table.Table) error) error { return yield(t) }
+	return func(_ context.Context, yield func(*table.Table) error) error { return yield(t) }
+}
+
+// within returns the rows as report.LabelOutput takes them.
+func (r tableRows) within(ctx context.Context) func(yield func(*table.Table) error) error {
+	if r == nil {
+		return nil
+	}
+	return func(yield func(*table.Table) error) error { return r(ctx, yield) }
 }
 
 // summarizes reports whether a summary is printed at the end.
@@ -172,7 +184,7 @@ type printout struct {
 type delivery struct {
 	printout
 	scene report.Scene
-	join  func(yield func(*table.Table) error) error // see report.LabelOutput; nil if the data is not a table
+	join  tableRows
 }
 
 // deliver writes the result that fetch returns: into the output folder, or its labels to standard output. It opens the
@@ -203,7 +215,7 @@ func (a *app) deliver(ctx context.Context, f *outputFlags, data *jobflags.DataFl
 func (a *app) writeFiles(ctx context.Context, d *delivery, out *report.OutputDir, f *outputFlags) error {
 	labels := report.LabelOutput{Format: f.format.String()}
 	if f.join {
-		labels.Join = d.join
+		labels.Join = d.join.within(ctx)
 	}
 	if f.out == onStdout {
 		return d.report.WriteLabels(a.stdout, labels)

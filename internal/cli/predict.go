@@ -127,7 +127,7 @@ func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predic
 		if fresh.SourceTable() == nil {
 			return shell.Usage("--join requires a table as --data, and a model that was made of one")
 		}
-		labels.Join = joinTable(fresh.SourceTable())
+		labels.Join = rowsOfTable(fresh.SourceTable()).within(ctx)
 	}
 	if fresh.Table != nil {
 		a.notify(fresh.Table.Notices...)

@@ -84,7 +84,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			}
 		}
 		r.Run.Origin = a.origin(in, s.Title, s.Spec)
-		return &delivery{printout{report: r, notices: r.Result.GetWarnings()}, s, joinTable(s.Table)},
+		return &delivery{printout{report: r, notices: r.Result.GetWarnings()}, s, rowsOfTable(s.Table)},
 			a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph)
 	})
 	if p == nil || silent && !f.output.json {

@@ -103,6 +103,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, workers, summarized bool)
 	}
 	f.job.MayStream = c != nil
 	r := &runner{app: a, flags: f, summarized: summarized}
+	defer r.stopEmbedded()
 	p, err := a.deliver(ctx, &f.output, &f.job.DataFlags, func() (*delivery, error) { return r.run(ctx, c) })
 	return p, r.detached(ctx, err)
 }
@@ -115,6 +116,17 @@ type runner struct {
 
 	jobID string // "" if it is not known
 	ended bool   // the job has ended with labels: its result must reach the user
+
+	// embedded is the coordinator that run has started, or nil. The rows of a table that workers imported are read from
+	// it while the files are written, so it outlives run.
+	embedded *client.Client
+}
+
+// stopEmbedded stops the coordinator that run has started, if any.
+func (r *runner) stopEmbedded() {
+	if r.embedded != nil {
+		r.embedded.Close()
+	}
 }
 
 // run reads the files, which reports mistakes in them before anything is uploaded, has a coordinator run the job, and
@@ -140,7 +152,7 @@ func (r *runner) run(ctx context.Context, c *client.Client) (*delivery, error) {
 		if c, err = client.StartEmbedded(ctx, flags.workers.Whole(), a.stderr); err != nil {
 			return nil, err
 		}
-		defer c.Close()
+		r.embedded = c
 	}
 	ctx, release := c.Context(ctx)
 	defer release()

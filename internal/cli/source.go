@@ -31,7 +31,7 @@ type submission struct {
 type jobRows struct {
 	job  *jobflags.Job
 	draw func(ctx context.Context, into *report.Scene) error // adds the data to a scene that lacks it
-	join func(yield func(*table.Table) error) error          // see report.LabelOutput; nil if the data is not a table
+	join tableRows
 }
 
 // submissionOf gives a coordinator what it needs for a job, except for the data to upload. It sends a table as it is to
@@ -41,7 +41,7 @@ func (a *app) submissionOf(ctx context.Context, c *client.Client, j *jobflags.Jo
 	w client.Watcher) (*submission, error) {
 	rows := func(context.Context, *client.Outcome) (*jobRows, error) {
 		draw := func(context.Context, *report.Scene) error { return nil } // the job has the data
-		return &jobRows{j, draw, joinTable(j.SourceTable())}, nil
+		return &jobRows{j, draw, rowsOfTable(j.SourceTable())}, nil
 	}
 	s := &submission{job: j, spec: j.Spec, data: j.Data, rows: rows}
 	switch {
@@ -91,7 +91,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, w c
 			return nil, err
 		}
 		a.printDropped(job.Filter)
-		return &jobRows{job, t.draw, func(yield func(*table.Table) error) error {
+		return &jobRows{job, t.draw, func(ctx context.Context, yield func(*table.Table) error) error {
 			return c.EachTableRows(ctx, t.id, yield)
 		}}, nil
 	}
