@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/spf13/pflag"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/api"
@@ -116,16 +115,6 @@ type HTTP struct {
 	Hosts []string
 	// Origins are the origins, such as https://app.example, whose web pages may call the coordinator; "*" means all.
 	Origins []string
-}
-
-// AddFlags declares the flags.
-func (h *HTTP) AddFlags(set *pflag.FlagSet) {
-	set.StringSliceVar(&h.Origins, "cors-origin", nil,
-		"`ORIGIN` whose web pages may call the coordinator, such as https://app.example, or * for all; may be "+
-			"repeated (default: no other pages)")
-	set.StringSliceVar(&h.Hosts, "http-host", nil,
-		"`NAME` by which clients may call the coordinator in URLs, besides its addresses, its host name and the "+
-			"names of its certificate; may be repeated")
 }
 
 // check rejects origins that no browser sends.
