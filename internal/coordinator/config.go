@@ -162,9 +162,7 @@ const (
 // gate returns the configuration of the gate; requests is the memory of requests.
 func (cfg Config) gate(requests *queue.Share) gate.Config {
 	return gate.Config{
-		Security: cfg.Security,
-		Limits: gate.Limits{Calls: cfg.Limits.Calls, ShortCalls: cfg.Limits.ShortCalls,
-			Streams: cfg.Limits.Streams},
+		Security: cfg.Security, Limits: cfg.Limits.Limits,
 		RequestTimeout: cfg.UploadStall, SlowReader: cfg.Limits.SlowReader, Memory: requests,
 		Logger: cfg.Logger.Named("gate"), Observe: cfg.Observe, Now: cfg.Now,
 	}

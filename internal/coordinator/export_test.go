@@ -17,10 +17,7 @@ import (
 
 // What tests of the wiring look at.
 
-var (
-	ErrDeposed  = errDeposed
-	CheckLimits = checkLimits
-)
+var ErrDeposed = errDeposed
 
 func (cfg Config) WithDefaults() (Config, error) { return cfg.withDefaults() }
 
