@@ -144,8 +144,8 @@ type contendedRoom struct {
 	borrowed func()
 }
 
-func (r contendedRoom) Borrow(ctx context.Context, data results.Memory) (func(), error) {
-	release, err := r.Room.Borrow(ctx, data)
+func (r contendedRoom) Borrow(ctx context.Context, data []results.Input, copied bool) (func(), error) {
+	release, err := r.Room.Borrow(ctx, data, copied)
 	r.borrowed()
 	return release, err
 }

@@ -58,13 +58,12 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	}
 	endTurn := sync.OnceFunc(func() { <-s.predictions })
 	defer endTurn()
-	need := s.d.Room.MemoryFor(ctx, request.GetDatasetId(), request.GetTableId())
-	if record.GetModelBlob() == "" {
-		before := s.d.Room.MemoryFor(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
-		need.ToLoad += before.ToLoad + need.Total + before.Total // both are copied to compare them
-		need.Held = append(need.Held, before.Held...)
+	inputs := []Input{{request.GetDatasetId(), []string{request.GetTableId()}}}
+	byPoints := record.GetModelBlob() == "" // by those of the job; both are copied to compare them
+	if byPoints {
+		inputs = append(inputs, Input{record.GetJob().GetDatasetId(), record.GetTableIds()})
 	}
-	release, err := s.d.Room.Borrow(ctx, need)
+	release, err := s.d.Room.Borrow(ctx, inputs, byPoints)
 	if err != nil {
 		return err
 	}

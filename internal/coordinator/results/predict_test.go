@@ -27,8 +27,7 @@ type noRoom struct{ Room }
 
 var errNoRoom = errors.New("there is no room")
 
-func (noRoom) MemoryFor(context.Context, string, ...string) (m Memory) { return m }
-func (noRoom) Borrow(context.Context, Memory) (func(), error)          { return nil, errNoRoom }
+func (noRoom) Borrow(context.Context, []Input, bool) (func(), error) { return nil, errNoRoom }
 
 // Predictions take turns, so that many calls do not hold many models at a time, and a caller who gives up does not
 // wait.

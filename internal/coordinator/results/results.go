@@ -68,21 +68,16 @@ type Jobs interface {
 
 // Room decides whether there is room for what a call needs; see api.Room.
 type Room interface {
-	// MemoryFor returns what a data set takes, or tables and the points that are made from them.
-	MemoryFor(ctx context.Context, dataset string, tables ...string) Memory
-	// Borrow waits until a call may hold data.
-	Borrow(ctx context.Context, data Memory) (release func(), err error)
+	// Borrow waits until a call may hold data in memory, and a copy of all of it if copied is set.
+	Borrow(ctx context.Context, data []Input, copied bool) (release func(), err error)
 	// CheckTableRows rejects a table with too many rows, before it is read.
 	CheckTableRows(ctx context.Context, table string) error
 }
 
-// Memory is about how much memory the data of a job take, in bytes.
-type Memory struct {
-	Total  int64
-	ToLoad int64 // of Total, what a call needs to load the data
-	// Held are data sets that are in memory anyway, and counted there: in the cache, or by a running job. The call
-	// keeps them, so that they are not read again if the job ends meanwhile.
-	Held []dataset.Dataset
+// Input is what a call loads: a data set, or tables and the points that are made from them.
+type Input struct {
+	Dataset string // "" if there is none
+	Tables  []string
 }
 
 // NotStored is the reason of the error for a result that could not be stored.
