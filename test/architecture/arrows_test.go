@@ -182,7 +182,7 @@ var packages = []packageRule{
 		"clustering coordinator/backup coordinator/datasets coordinator/gate coordinator/imports coordinator/jobs " +
 			"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook " +
 			"data/dataset fault fleet observe security/identity store text wire"},
-	{"coordinator", api, "coordinator/* data/dataset data/recipe dial fault fleet observe planning security/access " +
+	{"coordinator", api, "coordinator/* data/dataset dial fault fleet observe planning security/access " +
 		"security/credentials signal store text wire"},
 
 	{"worker/exchange", api,
