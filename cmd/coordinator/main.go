@@ -9,50 +9,33 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/memlimit"
-	"github.com/cleave-project/cleave/internal/observe"
 )
 
 func main() {
-	os.Exit(shell.Run(shell.Interruptible(), command(), os.Args[1:], os.Stderr))
+	cmd, _ := command()
+	os.Exit(shell.Run(shell.Interruptible(), cmd, os.Args[1:], os.Stderr))
 }
 
-func command() *cobra.Command {
-	cfg := coordinator.DefaultConfig()
-	logs := shell.Logs{}
-	watched := observe.Options{}
-	memory := shell.Size(memlimit.Default())
-	uploads := shell.Size(0)
+// command returns the program and its help.
+func command() (*cobra.Command, *shell.Help) {
+	o := defaultOptions()
 	cmd := &cobra.Command{Use: "coordinator --data-dir DIR", Short: "Serve the Cleave API and place tiles on workers",
 		Args: shell.FlagsOnly}
-	set := cmd.Flags()
-	set.StringVar(&cfg.Listen, "listen", cfg.Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
-	addStoreFlags(set, &cfg)
-	set.Var(&memory, "memory",
-		"memory of this process, such as 4GiB, for jobs (data sets, eigenvectors, graphs), uploads and caches; "+
-			"it takes up to 64 MiB more (default: 80% of the machine's memory)")
-	set.Var(&uploads, "upload-memory", "memory for all concurrent uploads, such as 2GiB, at most half of --memory; a "+
-		"larger upload takes memory that jobs leave (default: a quarter of --memory)")
-	addClusterFlags(set, &cfg)
-	addLimitFlags(set, &cfg)
-	addSecurityFlags(set, &cfg.Security)
-	cfg.HTTP.AddFlags(set)
-	cfg.Webhooks.AddFlags(set)
-	cfg.Imports.AddFlags(set)
-	logs.AddFlags(set, "info")
-	watched.AddFlags(set, os.Getenv)
-	help().Install(cmd)
+	help := o.declare(cmd.Flags())
+	help.Install(cmd)
 	shell.Configurable(cmd, "CLEAVE_COORDINATOR", os.Environ())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		if cfg.Logger, err = logs.Logger("coordinator", os.Stderr); err != nil {
+		cfg, memory := o.cfg, int64(o.memory)
+		if cfg.Logger, err = o.logs.Logger("coordinator", os.Stderr); err != nil {
 			return err
 		}
-		cfg.SetMemory(int64(memory), int64(uploads))
+		cfg.SetMemory(memory, int64(o.uploads))
 		cfg.Version = shell.Version()
-		coordinator.LimitProcess(int64(memory))
+		coordinator.LimitProcess(memory)
 		if warning := memlimit.Warning(uint64(memory)); warning != "" {
 			cfg.Logger.Warn("this coordinator " + warning)
 		}
-		return serve(cmd.Context(), cfg, watched)
+		return serve(cmd.Context(), cfg, o.watched)
 	}
-	return cmd
+	return cmd, help
 }

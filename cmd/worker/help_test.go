@@ -6,4 +6,7 @@ import (
 	"github.com/cleave-project/cleave/test/flagtest"
 )
 
-func TestEveryFlagIsInAGroup(t *testing.T) { flagtest.CheckGroups(t, command(), help()) }
+func TestEveryFlagIsInAGroup(t *testing.T) {
+	program, help := command()
+	flagtest.CheckGroups(t, program, help)
+}

@@ -55,7 +55,7 @@ func (a *app) addAccessFlags(root *cobra.Command) {
 		if set.Lookup("server") == nil {
 			continue
 		}
-		a.access.dial.AddFlags(set)
+		shell.DialFlags(set, &a.access.dial)
 		set.StringVar(&a.access.tokenFile, "token-file", "", "`FILE` with a token to send (default $"+tokenVariable+")")
 		set.StringVar(&a.access.context, "context", "", "`NAME` of the login to use (default $"+contextVariable+
 			", or the last one)")

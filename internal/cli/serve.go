@@ -44,13 +44,13 @@ func (a *app) serveCommand() *cobra.Command {
 	set.StringVar(&f.dataDir, "data-dir", "", "store jobs and data in this `DIR` (default: in memory, lost at the end)")
 	set.BoolVar(&f.insecure, "insecure", false,
 		"serve other machines without encryption or access control; the program coordinator supports certificates")
-	f.http.AddFlags(set)
-	f.imports.AddFlags(set)
+	shell.HTTPFlags(set, &f.http.Origins, &f.http.Hosts)
+	shell.ImportFlag(set, &f.imports.Allow)
 	set.BoolVar(&f.private, "private", false,
 		"serve only the program that starts this one: print a token, refuse every call without it, and end when "+
 			"standard input closes")
 	f.logs.AddFlags(set, "warn")
-	f.watched.AddFlags(set, a.env)
+	shell.ObserveFlags(set, &f.watched, a.env)
 	shell.Configurable(cmd, "CLEAVE_SERVE", os.Environ())
 	return cmd
 }

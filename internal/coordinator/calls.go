@@ -12,7 +12,6 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
-	"github.com/cleave-project/cleave/internal/data/recipe"
 )
 
 // calls is what answers calls: the servers, their services, and what these share.
@@ -21,7 +20,6 @@ type calls struct {
 	uploads   *datasets.Uploads
 	importer  *imports.Importer
 	downloads *queue.DownloadMemory
-	results   *results.Service
 	jobs      *api.Jobs
 
 	port   *httpapi.Port
@@ -49,15 +47,10 @@ func (c *Coordinator) newCalls(port *httpapi.Port) *calls {
 		Fleet: r.fleet, Tables: s.tables, Uploads: a.uploads, Writer: s.writer,
 		CheckDisk: a.room.CheckDisk, MaxBytes: c.cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: c.cfg.Now,
 	})
-	a.results = &results.Service{
-		Jobs: r.jobs, Room: a.room, Parts: s.parts, Downloads: a.downloads,
-		Rows:     datasets.NewCache(c.memory.parts.rows, datasets.Weakly[recipe.Rows]),
-		Datasets: s.datasets, Tables: s.tables, Problems: r.problems, Fleet: r.fleet,
-		Predictions: make(chan struct{}, results.MaxPredictions),
-		SlowReader:  c.cfg.Limits.SlowReader, PredictionWait: c.cfg.LostAfter,
-	}
 	a.jobs = &api.Jobs{
-		Service: a.results, Manager: r.jobs, Room: a.room, Writer: s.writer, Webhooks: c.cfg.Webhooks, Now: c.cfg.Now,
+		Service: results.New(c.forResults(a)),
+		Manager: r.jobs, Fleet: r.fleet, Problems: r.problems, Parts: s.parts, Room: a.room,
+		Writer: s.writer, Webhooks: c.cfg.Webhooks, Now: c.cfg.Now,
 	}
 	a.server = c.newServer(port)
 	c.registerServices(a)
@@ -68,6 +61,16 @@ func (c *Coordinator) newCalls(port *httpapi.Port) *calls {
 	reflection.Register(a.server)
 	a.http = c.newHTTP()
 	return a
+}
+
+// forResults returns what the calls about results need.
+func (c *Coordinator) forResults(a *calls) results.Dependencies {
+	s, r := c.storage, c.runs
+	return results.Dependencies{
+		Jobs: r.jobs, Room: a.room, Parts: s.parts, Downloads: a.downloads,
+		Datasets: s.datasets, Tables: s.tables, Problems: r.problems, Fleet: r.fleet,
+		RowsBytes: c.memory.parts.rows, TurnWait: c.cfg.Limits.SlowReader, PredictionWait: c.cfg.LostAfter,
+	}
 }
 
 // setHealth sets the health of the server and of all its services.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/spf13/pflag"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/api"
@@ -118,16 +117,6 @@ type HTTP struct {
 	Origins []string
 }
 
-// AddFlags declares the flags.
-func (h *HTTP) AddFlags(set *pflag.FlagSet) {
-	set.StringSliceVar(&h.Origins, "cors-origin", nil,
-		"`ORIGIN` whose web pages may call the coordinator, such as https://app.example, or * for all; may be "+
-			"repeated (default: no other pages)")
-	set.StringSliceVar(&h.Hosts, "http-host", nil,
-		"`NAME` by which clients may call the coordinator in URLs, besides its addresses, its host name and the "+
-			"names of its certificate; may be repeated")
-}
-
 // check rejects origins that no browser sends.
 func (h HTTP) check() error {
 	for _, origin := range h.Origins {
@@ -173,9 +162,7 @@ const (
 // gate returns the configuration of the gate; requests is the memory of requests.
 func (cfg Config) gate(requests *queue.Share) gate.Config {
 	return gate.Config{
-		Security: cfg.Security,
-		Limits: gate.Limits{Calls: cfg.Limits.Calls, ShortCalls: cfg.Limits.ShortCalls,
-			Streams: cfg.Limits.Streams},
+		Security: cfg.Security, Limits: cfg.Limits.Limits,
 		RequestTimeout: cfg.UploadStall, SlowReader: cfg.Limits.SlowReader, Memory: requests,
 		Logger: cfg.Logger.Named("gate"), Observe: cfg.Observe, Now: cfg.Now,
 	}

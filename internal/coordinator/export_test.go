@@ -17,10 +17,7 @@ import (
 
 // What tests of the wiring look at.
 
-var (
-	ErrDeposed  = errDeposed
-	CheckLimits = checkLimits
-)
+var ErrDeposed = errDeposed
 
 func (cfg Config) WithDefaults() (Config, error) { return cfg.withDefaults() }
 
@@ -32,15 +29,14 @@ func (c *Coordinator) Garbage() *records.Collector      { return c.storage.garba
 func (c *Coordinator) Needed() records.NotGarbage       { return c.needed() }
 func (c *Coordinator) Sweeper() *records.Sweeper        { return c.runs.retention }
 func (c *Coordinator) Datasets() *datasets.Datasets     { return c.storage.datasets }
-func (c *Coordinator) DatasetService() *api.Datasets {
-	return &api.Datasets{Datasets: c.storage.datasets}
-}
-func (c *Coordinator) Jobs() *jobs.Manager            { return c.runs.jobs }
-func (c *Coordinator) JobService() *api.Jobs          { return c.calls.jobs }
-func (c *Coordinator) Problems() *runner.ProblemMaker { return c.runs.problems }
-func (c *Coordinator) Results() *results.Service      { return c.calls.results }
-func (c *Coordinator) Fleet() *fleet.Fleet            { return c.runs.fleet }
-func (c *Coordinator) Server() *grpc.Server           { return c.calls.server }
+func (c *Coordinator) Jobs() *jobs.Manager              { return c.runs.jobs }
+func (c *Coordinator) JobService() *api.Jobs            { return c.calls.jobs }
+func (c *Coordinator) Problems() *runner.ProblemMaker   { return c.runs.problems }
+func (c *Coordinator) Fleet() *fleet.Fleet              { return c.runs.fleet }
+func (c *Coordinator) Server() *grpc.Server             { return c.calls.server }
+
+// ForResults returns what another service of results needs.
+func (c *Coordinator) ForResults() results.Dependencies { return c.forResults(c.calls) }
 
 // Retention returns what another sweeper needs.
 func (c *Coordinator) Retention() records.SweeperDependencies {

@@ -58,9 +58,7 @@ func TestACallerWhoLeavesDoesNotWaitForTheStore(t *testing.T) {
 		},
 		"DeleteDataset": {
 			func(ctx context.Context) error {
-				_, err := h.Coordinator.DatasetService().DeleteDataset(ctx,
-					&cleavev1.DeleteDatasetRequest{DatasetId: other})
-				return err
+				return h.Coordinator.Datasets().Delete(ctx, other)
 			},
 			func() bool {
 				_, err := h.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: other})

@@ -15,7 +15,6 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/api"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -344,9 +343,9 @@ func TestUnknownCallersTakeNoPlace(t *testing.T) {
 // A duration that a coordinator refuses is written as one.
 func TestNegativeTimeLimits(t *testing.T) {
 	for _, limits := range []api.Limits{{DefaultTime: -time.Hour}, {MaxTime: -time.Hour}} {
-		l := api.DefaultLimits()
-		l.DefaultTime, l.MaxTime = limits.DefaultTime, limits.MaxTime
-		if err := coordinator.CheckLimits(l); !fault.Is(err, "INVALID_CONFIG") ||
+		cfg := coordinatortest.Config()
+		cfg.Limits.DefaultTime, cfg.Limits.MaxTime = limits.DefaultTime, limits.MaxTime
+		if _, err := cfg.WithDefaults(); !fault.Is(err, "INVALID_CONFIG") ||
 			!strings.Contains(err.Error(), "job-timeout is -1h0m0s; it must not be negative") {
 			t.Errorf("got %v", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -224,8 +225,9 @@ func TestAPredictionThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 	h.End(job)
 	problems := *h.Coordinator.Problems()
 	problems.MemoryBytes = 40 // for one point, and not for four
-	service := *h.Coordinator.Results()
-	service.Problems = &problems
+	d := h.Coordinator.ForResults()
+	d.Problems = &problems
+	service := results.New(d)
 	for _, fresh := range []string{point, data} {
 		err := service.Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh}, unsent)
 		coordinatortest.WantError(t, wire.Status(err), codes.ResourceExhausted, tooSmall)
@@ -241,22 +243,21 @@ func TestCallsShareTheMemoryOfJobs(t *testing.T) {
 	data := h.Upload()
 	job := h.Create(coordinatortest.Spec(data))
 	h.End(job)
-	service := h.Coordinator.JobService()
 	calls := map[string]func() error{
 		"plan": func() error {
-			_, err := service.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: coordinatortest.Spec(data)})
+			_, err := h.Jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: coordinatortest.Spec(data)})
 			return err
 		},
 		"create": func() error {
-			created, err := service.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data)})
+			created, err := h.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: coordinatortest.Spec(data)})
 			if err == nil {
 				h.End(created.GetJob().GetJobId())
 			}
 			return err
 		},
 		"predict": func() error {
-			return h.Coordinator.Results().Predict(t.Context(),
-				&cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
+			_, err := predict(h, job, data)
+			return err
 		},
 	}
 	for name, call := range calls {
@@ -265,11 +266,11 @@ func TestCallsShareTheMemoryOfJobs(t *testing.T) {
 		if err != nil {
 			t.Fatalf("before %s: %v", name, err)
 		}
-		if err := call(); !fault.Is(err, "TOO_MANY_LARGE_CALLS") {
+		if err := call(); coordinatortest.Reason(err) != "TOO_MANY_LARGE_CALLS" {
 			t.Errorf("%s while jobs hold the memory: %v", name, err)
 		}
 		all.Release()
-		if err := call(); fault.Is(err, "TOO_MANY_LARGE_CALLS") {
+		if err := call(); coordinatortest.Reason(err) == "TOO_MANY_LARGE_CALLS" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -2,7 +2,6 @@ package coordinator_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
-	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
@@ -146,8 +144,8 @@ type contendedRoom struct {
 	borrowed func()
 }
 
-func (r contendedRoom) Borrow(ctx context.Context, data results.Memory) (func(), error) {
-	release, err := r.Room.Borrow(ctx, data)
+func (r contendedRoom) Borrow(ctx context.Context, data []results.Input, copied bool) (func(), error) {
+	release, err := r.Room.Borrow(ctx, data, copied)
 	r.borrowed()
 	return release, err
 }
@@ -159,8 +157,8 @@ func TestPredictionWhileAJobWaitsForItsMemory(t *testing.T) {
 	cfg.Limits.SlowReader = 100 * time.Millisecond
 	h, job, fresh := newNeighborsHarness(t, cfg)
 	waited := make(chan *queue.Reservation, 1)
-	service := *h.Coordinator.Results()
-	service.Room = contendedRoom{service.Room, func() {
+	d := h.Coordinator.ForResults()
+	d.Room = contendedRoom{d.Room, func() {
 		go func() {
 			all, _ := h.Coordinator.JobMemory().Reserve(t.Context(), cfg.MemoryBytes, time.Minute)
 			waited <- all
@@ -169,7 +167,7 @@ func TestPredictionWhileAJobWaitsForItsMemory(t *testing.T) {
 			h.Coordinator.JobMemory().Contended)
 	}}
 	request := &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh}
-	if err := service.Predict(t.Context(), request, unsent); err != nil {
+	if err := results.New(d).Predict(t.Context(), request, unsent); err != nil {
 		t.Error(err)
 	}
 	if all := <-waited; all == nil {
@@ -188,12 +186,8 @@ func TestPredictionWithoutWorkers(t *testing.T) {
 	h.End(job)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	predict := func() error {
-		return h.Coordinator.Results().Predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
-	}
-	if err := predict(); !fault.Is(err, "NO_WORKERS") {
-		t.Errorf("got %v", err)
-	}
+	_, err := predict(h, job, data)
+	coordinatortest.WantError(t, err, codes.Unavailable, "NO_WORKERS")
 	attaching, leave := context.WithCancel(ctx)
 	defer leave()
 	worker, err := workerv1.NewWorkerServiceClient(h.Conn).Attach(attaching)
@@ -213,7 +207,7 @@ func TestPredictionWithoutWorkers(t *testing.T) {
 	for changed := workers.Changed(); workers.Workers()[0].State == fleet.WorkerReady; changed = workers.Changed() {
 		coordinatortest.Within(t, changed, "the silence of the worker")
 	}
-	if err := predict(); !fault.Is(err, "NO_WORKERS") {
+	if _, err := predict(h, job, data); coordinatortest.Reason(err) != "NO_WORKERS" {
 		t.Errorf("with a worker that is silent: %v", err)
 	}
 }
@@ -259,50 +253,14 @@ func TestPredictionWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}
-	hasty := *h.Coordinator.Results()
+	hasty := h.Coordinator.ForResults()
 	hasty.PredictionWait = time.Millisecond
-	if err := hasty.Predict(t.Context(), request, unsent); !fault.Is(err, "NO_ROOM") ||
+	if err := results.New(hasty).Predict(t.Context(), request, unsent); !fault.Is(err, "NO_ROOM") ||
 		!strings.Contains(err.Error(), "other jobs hold the rest") {
 		t.Errorf("while another job holds the memory: %v", err)
 	}
 	x.Release()
-	if err := h.Coordinator.Results().Predict(t.Context(), request, unsent); err != nil {
+	if _, err := predict(h, job, data); err != nil {
 		t.Errorf("with room again: %v", err)
-	}
-}
-
-// Predictions take turns, so that many calls do not hold many models at a time, and a caller who gives up does not
-// wait.
-func TestPredictionsTakeTurns(t *testing.T) {
-	h := coordinatortest.StartScripted(t, coordinatortest.Config(), coordinatortest.Steps(1))
-	job := h.Create(coordinatortest.Spec(h.Upload()))
-	h.End(job)
-	request := &cleavev1.PredictJobRequest{JobId: job, DatasetId: "none"}
-	for range results.MaxPredictions {
-		h.Coordinator.Results().Predictions <- struct{}{}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := h.Coordinator.Results().Predict(ctx, request, unsent); !errors.Is(err, context.Canceled) {
-		t.Errorf("while all turns are taken: %v", err)
-	}
-	hasty := *h.Coordinator.Results()
-	hasty.SlowReader = time.Millisecond
-	for reason, request := range map[string]*cleavev1.PredictJobRequest{
-		"TOO_MANY_PREDICTIONS": request,
-		records.JobNotFound:    {JobId: "none", DatasetId: "none"}, // wrong requests do not wait
-		"FIELD_REQUIRED":       {JobId: job},
-		"TWO_INPUTS":           {JobId: job, DatasetId: "none", TableId: "none"},
-	} {
-		if err := hasty.Predict(t.Context(), request, unsent); !fault.Is(err, reason) {
-			t.Errorf("while all turns are taken for long: %v, want %s", err, reason)
-		}
-	}
-	<-h.Coordinator.Results().Predictions
-	if err := h.Coordinator.Results().Predict(t.Context(), request, unsent); !fault.Is(err, "DATASET_NOT_FOUND") {
-		t.Errorf("with a free turn: %v", err)
-	}
-	if len(h.Coordinator.Results().Predictions) != results.MaxPredictions-1 {
-		t.Errorf("%d turns are taken", len(h.Coordinator.Results().Predictions))
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"context"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/spf13/pflag"
 )
 
 // Options configures how a program is observed. The zero value disables everything.
@@ -21,18 +20,6 @@ type Options struct {
 	AdminInsecure bool
 	// Traces is the http:// or https:// URL of an OTLP receiver; empty disables tracing.
 	Traces string
-}
-
-// AddFlags declares the flags. The default of --traces is OpenTelemetry's usual environment variable, as returned by
-// getenv.
-func (o *Options) AddFlags(set *pflag.FlagSet, getenv func(string) string) {
-	set.StringVar(&o.Admin, "admin", o.Admin,
-		"`HOST:PORT` of metrics, health and profiles over HTTP; port 0 picks a free one (default: none)")
-	set.BoolVar(&o.AdminInsecure, "admin-insecure", o.AdminInsecure,
-		"let --admin be reached from other machines, without encryption or authentication")
-	set.StringVar(&o.Traces, "traces", getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
-		"`URL` that OpenTelemetry traces are sent to by OTLP over gRPC, http:// or https://, "+
-			"such as http://127.0.0.1:4317 (default: none, or OTEL_EXPORTER_OTLP_ENDPOINT)")
 }
 
 // Observing holds the admin port, the metrics and the traces of a program. Each part may be disabled.

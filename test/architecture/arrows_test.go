@@ -182,7 +182,7 @@ var packages = []packageRule{
 		"clustering coordinator/backup coordinator/datasets coordinator/gate coordinator/imports coordinator/jobs " +
 			"coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook " +
 			"data/dataset fault fleet observe security/identity store text wire"},
-	{"coordinator", api, "coordinator/* data/dataset data/recipe dial fault fleet observe planning security/access " +
+	{"coordinator", api, "coordinator/* data/dataset dial fault fleet observe planning security/access " +
 		"security/credentials signal store text wire"},
 
 	{"worker/exchange", api,
@@ -196,7 +196,8 @@ var packages = []packageRule{
 	// what all three programs share, without linking either half
 	{"memlimit", io, "text"},
 	{"cli/screen", io, "text"},
-	{"cli/shell", io, "cli/screen clustering/catalog fault refusal security/redact text wire"},
+	{"cli/shell", io, "cli/screen clustering/catalog fault observe refusal security/credentials security/redact text " +
+		"wire"},
 
 	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/* fault format numeric/choose " +
 		"objects refusal text wire wire/reading wire/supervision"},
@@ -212,7 +213,7 @@ var packages = []packageRule{
 }
 
 // commands are the internal packages that a main may import: it reads flags and calls Run.
-var commands = []string{"cli", "cli/shell", "coordinator", "coordinator/gate", "memlimit", "observe", "worker"}
+var commands = []string{"cli", "cli/shell", "coordinator", "memlimit", "observe", "security/credentials", "worker"}
 
 // pureModules are the only foreign modules that pure packages import.
 var pureModules = []string{"gonum.org/v1/gonum", "golang.org/x/sys/cpu"}

@@ -43,14 +43,13 @@ type Help struct {
 	Width     func() int    // width of the screen, 0 if unknown; nil means unknown
 }
 
-// ServerHelp returns the help of a server program without commands: its own groups of flags, and those that all
-// servers have.
+// ServerHelp returns the help of a server program without commands: its groups of flags, and one of those that all
+// programs have.
 func ServerHelp(examples string, flags ...Group) *Help {
 	return &Help{
 		Width:    func() int { return screen.Width(os.Stdout, os.Getenv) },
 		Examples: map[string]string{"": examples},
-		Flags: append(flags, NewGroup("Logs and metrics", "log-level log-format admin admin-insecure traces"),
-			NewGroup("More", "config version help")),
+		Flags:    append(flags, NewGroup(others, "config version help")),
 	}
 }
 

@@ -24,19 +24,24 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Jobs implements cleave.v1.JobService. Its methods about results are those of package results. It is safe for
+// Jobs implements cleave.v1.JobService. Its calls about results are methods of results.Service. It is safe for
 // concurrent use.
 type Jobs struct {
 	*results.Service
 	Manager  *jobs.Manager
+	Fleet    *fleet.Fleet
+	Problems *runner.ProblemMaker
+	Parts    *results.Parts
 	Room     *Room
 	Writer   *records.Writer // only its State is used
 	Webhooks webhook.Config

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
@@ -26,10 +27,8 @@ type Limits struct {
 	// DefaultTime is the time limit of jobs that do not ask for one, and MaxTime the longest that a job may ask for.
 	DefaultTime, MaxTime time.Duration
 
-	// Calls limits the concurrent calls that plan, submit or evaluate jobs; further ones wait for their turn.
-	// ShortCalls limits the other concurrent calls, which are short, and Streams the open streams. All must be
-	// positive. Calls of workers and health checks do not count.
-	Calls, ShortCalls, Streams int
+	// Limits limits concurrent calls and streams. All of them must be positive.
+	gate.Limits
 	// SlowReader is how long a client may take to accept one message of a stream. It must be positive.
 	SlowReader time.Duration
 
@@ -46,7 +45,9 @@ const CallsPerProcessor = 16
 func DefaultLimits() Limits {
 	return Limits{
 		Queued: 10_000, QueuedPerOwner: 5_000,
-		Calls: CallsPerProcessor * runtime.GOMAXPROCS(0), ShortCalls: 1000, Streams: 20_000,
+		Limits: gate.Limits{
+			Calls: CallsPerProcessor * runtime.GOMAXPROCS(0), ShortCalls: 1000, Streams: 20_000,
+		},
 		SlowReader: 30 * time.Second,
 	}
 }

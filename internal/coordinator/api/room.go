@@ -97,45 +97,54 @@ func (r *Room) checkQueue(owner string) error {
 	return nil
 }
 
-// Borrow waits until a call may hold data, for at most SlowReader. Data that is larger than all memory is refused when
-// it is read.
-func (r *Room) Borrow(ctx context.Context, data results.Memory) (release func(), err error) {
-	reserved, err := r.Calls.Reserve(ctx, data.ToLoad, r.Limits.SlowReader)
+// Borrow waits until a call may hold data in memory, and a copy of all of it if copied is set, for at most SlowReader.
+// Data that is larger than all memory is refused when it is read.
+func (r *Room) Borrow(ctx context.Context, data []results.Input, copied bool) (release func(), err error) {
+	var needed int64
+	var shared []dataset.Dataset
+	for _, input := range data {
+		bytes, inMemory := r.memoryOf(ctx, input)
+		if inMemory != nil {
+			shared = append(shared, inMemory)
+		} else {
+			needed += bytes
+		}
+		if copied {
+			needed += bytes
+		}
+	}
+	reserved, err := r.Calls.Reserve(ctx, needed, r.Limits.SlowReader)
 	if err != nil {
 		return nil, err
 	}
-	held := data.Held
+	// The function keeps what is shared, so that it is not read again if its job ends meanwhile. OnceFunc drops the
+	// function after the call, because the caller may go on for hours.
 	return sync.OnceFunc(func() {
 		reserved.Release()
-		runtime.KeepAlive(held)
-		held = nil // the caller may go on for hours
+		runtime.KeepAlive(shared)
 	}), nil
 }
 
-// MemoryFor returns what a data set takes, or tables and the points that are made from them. Whatever cannot be found
-// is reported when it is read.
-func (r *Room) MemoryFor(ctx context.Context, id string, tables ...string) (m results.Memory) {
-	if id != "" {
+// memoryOf returns about how much memory an input takes, and the data set if it is in memory anyway and counted there:
+// in the cache, or by a running job. Whatever cannot be found takes nothing; it is reported when it is read.
+func (r *Room) memoryOf(ctx context.Context, input results.Input) (bytes int64, inMemory dataset.Dataset) {
+	if id := input.Dataset; id != "" {
 		record, err := r.Datasets.Record(ctx, id)
 		if err != nil {
-			return results.Memory{}
+			return 0, nil
 		}
-		m.Total = int64(record.GetDataset().GetBytes())
 		// A copy that only another call holds ends with that call, so this one counts it as well.
 		counted := r.Datasets.Keeps(id) || r.Jobs.RunsOn(id)
 		if data, found := r.Datasets.InUse(id); found && counted {
-			m.Held = []dataset.Dataset{data}
-		} else {
-			m.ToLoad = m.Total
+			inMemory = data
 		}
-		return m
+		return int64(record.GetDataset().GetBytes()), inMemory
 	}
-	for _, id := range tables {
+	for _, id := range input.Tables {
 		record, _ := r.Tables.Record(ctx, id)
-		m.Total += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
+		bytes += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
 	}
-	m.ToLoad = m.Total
-	return m
+	return bytes, nil
 }
 
 // CheckDisk rejects what would need more space than the disk has or the quota allows.
@@ -154,7 +163,8 @@ func (r *Room) problem(ctx context.Context, spec *cleavev1.JobSpec) (_ *runner.P
 	if err := r.checkSize(ctx, spec); err != nil {
 		return nil, nil, err
 	}
-	if release, err = r.Borrow(ctx, r.MemoryFor(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
+	input := results.Input{Dataset: spec.GetDatasetId(), Tables: []string{spec.GetTable().GetTableId()}}
+	if release, err = r.Borrow(ctx, []results.Input{input}, false); err != nil {
 		return nil, nil, err
 	}
 	ready, err := r.Problems.Make(ctx, spec, !runner.Accepted)

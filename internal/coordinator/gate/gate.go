@@ -38,8 +38,8 @@ type Config struct {
 // Limits limits concurrent calls and streams. Calls of workers and health checks are not counted.
 type Limits struct {
 	Calls      int // calls that plan, submit or evaluate jobs; more wait for their turn
-	ShortCalls int // other calls
-	Streams    int
+	ShortCalls int // other calls; more are refused
+	Streams    int // more are refused
 }
 
 // Gate stands between the network and the services.

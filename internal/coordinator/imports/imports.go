@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -39,14 +38,6 @@ type Config struct {
 	Allow []string
 	// Rules apply in addition to Allow, for embedders.
 	Rules []objects.Rule
-}
-
-// AddFlags declares the flag.
-func (c *Config) AddFlags(set *pflag.FlagSet) {
-	set.StringSliceVar(&c.Allow, "import-allow", nil,
-		"objects that callers may import tables from: `WHO=PREFIX`, such as submitter=s3://bucket/shared/, "+
-			"admin=gs://bucket/ or user:ann=s3://bucket/ann/, with options of the store after a ?; may be repeated "+
-			"(default: nothing)")
 }
 
 // Check rejects rules that cannot be parsed.

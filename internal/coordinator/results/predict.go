@@ -32,15 +32,15 @@ func (s *Service) PredictJob(request *cleavev1.PredictJobRequest,
 	return s.Predict(stream.Context(), request, stream.Send)
 }
 
-// MaxPredictions is how many predictions run at a time. Each holds the points and the model of a job in memory, or
+// maxPredictions is how many predictions run at a time. Each holds the points and the model of a job in memory, or
 // computes on all processors. They bypass the job queue, where waiting may take hours.
-const MaxPredictions = 2
+const maxPredictions = 2
 
 // Predict labels the new points of a request and sends the labels. Its turn ends before it sends, since that goes at
 // the pace of the client, for which it holds the memory of the answer as a download.
 func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobRequest,
 	send func(*cleavev1.PredictJobResponse) error) error {
-	record, err := s.Record(ctx, request.GetJobId())
+	record, err := s.record(ctx, request.GetJobId())
 	if err != nil {
 		return err
 	}
@@ -48,23 +48,22 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 		return err
 	}
 	select {
-	case s.Predictions <- struct{}{}:
+	case s.predictions <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(s.SlowReader): // as long as a download waits for memory
+	case <-time.After(s.d.TurnWait): // as long as a download waits for memory
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS",
-			"%d predictions are already running, the maximum; try again later", MaxPredictions).RetryIn(
+			"%d predictions are already running, the maximum; try again later", maxPredictions).RetryIn(
 			queue.RetryDelay)
 	}
-	endTurn := sync.OnceFunc(func() { <-s.Predictions })
+	endTurn := sync.OnceFunc(func() { <-s.predictions })
 	defer endTurn()
-	need := s.Room.MemoryFor(ctx, request.GetDatasetId(), request.GetTableId())
-	if record.GetModelBlob() == "" {
-		before := s.Room.MemoryFor(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
-		need.ToLoad += before.ToLoad + need.Total + before.Total // both are copied to compare them
-		need.Held = append(need.Held, before.Held...)
+	inputs := []Input{{request.GetDatasetId(), []string{request.GetTableId()}}}
+	byPoints := record.GetModelBlob() == "" // by those of the job; both are copied to compare them
+	if byPoints {
+		inputs = append(inputs, Input{record.GetJob().GetDatasetId(), record.GetTableIds()})
 	}
-	release, err := s.Room.Borrow(ctx, need)
+	release, err := s.d.Room.Borrow(ctx, inputs, byPoints)
 	if err != nil {
 		return err
 	}
@@ -73,7 +72,7 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	if err != nil {
 		return err
 	}
-	held, err := s.Downloads.BeginMore(ctx, fresh.answerBytes())
+	held, err := s.d.Downloads.BeginMore(ctx, fresh.answerBytes())
 	if err != nil {
 		return err
 	}
@@ -113,12 +112,12 @@ func (s *Service) predictPoints(ctx context.Context, record *statev1.JobRecord,
 		}
 		return predict.ByModel(ctx, model, fresh, runtime.GOMAXPROCS(0))
 	}
-	p, err := s.Parts.Spec(ctx, record.GetJob().GetJobId())
+	p, err := s.d.Parts.Spec(ctx, record.GetJob().GetJobId())
 	if err != nil {
 		return nil, err
 	}
 	if p.GetKRange() != nil {
-		outcome, err := s.Parts.Outcome(ctx, record)
+		outcome, err := s.d.Parts.Outcome(ctx, record)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +127,7 @@ func (s *Service) predictPoints(ctx context.Context, record *statev1.JobRecord,
 	if err != nil {
 		return nil, err
 	}
-	in, err := s.Problems.Open(ctx, p)
+	in, err := s.d.Problems.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +144,7 @@ func (s *Service) predictPoints(ctx context.Context, record *statev1.JobRecord,
 func (s *Service) predictByNeighbors(
 	ctx context.Context, record *statev1.JobRecord, in *runner.Input, labels []int32, fresh dataset.Dataset,
 ) ([]int32, error) {
-	outcome, err := s.Parts.Outcome(ctx, record)
+	outcome, err := s.d.Parts.Outcome(ctx, record)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +159,7 @@ func (s *Service) predictByNeighbors(
 
 // readModel reads the model of a job that has one.
 func (s *Service) readModel(ctx context.Context, record *statev1.JobRecord) (*model.Model, error) {
-	values, err := s.Parts.Open(ctx, record.GetJob().GetJobId(), record.GetModelBlob(), records.PartModel, 0)
+	values, err := s.d.Parts.Open(ctx, record.GetJob().GetJobId(), record.GetModelBlob(), records.PartModel, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +182,7 @@ func (s *Service) predictByKernel(
 			spec.Algorithm.Name()).With("job_id", job)
 	}
 	// Without a ready worker, the call would block silently and hold up other predictions.
-	if why := fleet.WhyNoneReady(s.Fleet.Workers()); why != "" {
+	if why := fleet.WhyNoneReady(s.d.Fleet.Workers()); why != "" {
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS",
 			"new points of job %s need a worker, and %s; start a worker, and try again", job, why).
 			With("job_id", job).RetryIn(queue.RetryDelay)
@@ -200,14 +199,14 @@ func (s *Service) predictByKernel(
 	if err != nil {
 		return nil, err
 	}
-	id, bytes, err := s.Datasets.AddTemporary(prediction.Points)
+	id, bytes, err := s.d.Datasets.AddTemporary(prediction.Points)
 	if err != nil {
 		return nil, err
 	}
-	defer s.Datasets.Release(id)
-	ctx, report, stop := limitWaiting(ctx, s.PredictionWait)
+	defer s.d.Datasets.Release(id)
+	ctx, report, stop := limitWaiting(ctx, s.d.PredictionWait)
 	defer stop()
-	x, err := s.Fleet.NewExecutor(ctx, fleet.Task{
+	x, err := s.d.Fleet.NewExecutor(ctx, fleet.Task{
 		JobID: "predict-" + job, DatasetID: id, Report: report,
 		Need: planning.Workload{Matrix: &planning.Matrix{Spec: prediction.Matrix}, DatasetBytes: bytes,
 			K:       prediction.K(),
@@ -280,10 +279,10 @@ func (s *Service) freshPoints(ctx context.Context, record *statev1.JobRecord,
 	request *cleavev1.PredictJobRequest) (*freshPoints, error) {
 	id := request.GetTableId()
 	if id == "" {
-		data, err := s.Problems.LoadDataset(ctx, request.GetDatasetId())
+		data, err := s.d.Problems.LoadDataset(ctx, request.GetDatasetId())
 		return &freshPoints{data: data}, err
 	}
-	outcome, err := s.Parts.Outcome(ctx, record)
+	outcome, err := s.d.Parts.Outcome(ctx, record)
 	if err != nil {
 		return nil, err
 	}
@@ -294,10 +293,10 @@ func (s *Service) freshPoints(ctx context.Context, record *statev1.JobRecord,
 				"data set", record.GetJob().GetJobId()).
 			OnField("table_id").With("job_id", record.GetJob().GetJobId())
 	}
-	err = s.Room.CheckTableRows(ctx, id)
+	err = s.d.Room.CheckTableRows(ctx, id)
 	var made *recipe.Prepared
 	if err == nil {
-		made, err = s.Problems.Apply(ctx, steps, id)
+		made, err = s.d.Problems.Apply(ctx, steps, id)
 	}
 	if err != nil {
 		return nil, wire.OnField(err, "table_id")

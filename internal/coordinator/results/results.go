@@ -32,11 +32,16 @@ import (
 // is safe for concurrent use.
 type Service struct {
 	cleavev1.UnimplementedJobServiceServer
+	d           Dependencies
+	rows        *datasets.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
+	predictions chan struct{}                 // semaphore: holds one value for each prediction in progress
+}
 
+// Dependencies are the parts of the coordinator that results need.
+type Dependencies struct {
 	Jobs      Jobs
 	Room      Room
 	Parts     *Parts
-	Rows      *datasets.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
 	Downloads *queue.DownloadMemory
 
 	Datasets *datasets.Datasets
@@ -44,9 +49,15 @@ type Service struct {
 	Problems *runner.ProblemMaker
 	Fleet    *fleet.Fleet
 
-	Predictions    chan struct{} // semaphore of MaxPredictions; holds one value for each prediction in progress
-	SlowReader     time.Duration // how long a prediction waits for its turn
+	RowsBytes      int64         // memory of the cache of rows
+	TurnWait       time.Duration // how long a prediction waits for its turn
 	PredictionWait time.Duration // how long it waits for workers or for their memory
+}
+
+// New returns a Service.
+func New(d Dependencies) *Service {
+	return &Service{d: d, rows: datasets.NewCache(d.RowsBytes, datasets.Weakly[recipe.Rows]),
+		predictions: make(chan struct{}, maxPredictions)}
 }
 
 // Jobs are the jobs of the coordinator; see jobs.Manager.
@@ -57,21 +68,16 @@ type Jobs interface {
 
 // Room decides whether there is room for what a call needs; see api.Room.
 type Room interface {
-	// MemoryFor returns what a data set takes, or tables and the points that are made from them.
-	MemoryFor(ctx context.Context, dataset string, tables ...string) Memory
-	// Borrow waits until a call may hold data.
-	Borrow(ctx context.Context, data Memory) (release func(), err error)
+	// Borrow waits until a call may hold data in memory, and a copy of all of it if copied is set.
+	Borrow(ctx context.Context, data []Input, copied bool) (release func(), err error)
 	// CheckTableRows rejects a table with too many rows, before it is read.
 	CheckTableRows(ctx context.Context, table string) error
 }
 
-// Memory is about how much memory the data of a job take, in bytes.
-type Memory struct {
-	Total  int64
-	ToLoad int64 // of Total, what a call needs to load the data
-	// Held are data sets that are in memory anyway, and counted there: in the cache, or by a running job. The call
-	// keeps them, so that they are not read again if the job ends meanwhile.
-	Held []dataset.Dataset
+// Input is what a call loads: a data set, or tables and the points that are made from them.
+type Input struct {
+	Dataset string // "" if there is none
+	Tables  []string
 }
 
 // NotStored is the reason of the error for a result that could not be stored.
@@ -83,21 +89,21 @@ const labelsPerMessage = 1 << 16
 // GetResult returns the result of a job that has ended.
 func (s *Service) GetResult(ctx context.Context,
 	request *cleavev1.GetResultRequest) (*cleavev1.GetResultResponse, error) {
-	record, err := s.Record(ctx, request.GetJobId())
+	record, err := s.record(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := s.Parts.Outcome(ctx, record)
+	outcome, err := s.d.Parts.Outcome(ctx, record)
 	if err != nil {
 		return nil, err
 	}
 	return &cleavev1.GetResultResponse{Result: outcome.GetResult()}, nil
 }
 
-// Record returns the record of a job that has a result, because it succeeded or was canceled. It fails for any
+// record returns the record of a job that has a result, because it succeeded or was canceled. It fails for any
 // other job.
-func (s *Service) Record(ctx context.Context, id string) (*statev1.JobRecord, error) {
-	record, err := s.Jobs.Ended(ctx, id)
+func (s *Service) record(ctx context.Context, id string) (*statev1.JobRecord, error) {
+	record, err := s.d.Jobs.Ended(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +132,7 @@ type resultPart struct {
 // sendResult opens a part of a job's result, which part describes, and calls send with it.
 func (s *Service) sendResult(ctx context.Context, id string, part func(*statev1.JobRecord) resultPart,
 	send func(*statev1.JobRecord, io.Reader) error) error {
-	record, err := s.Record(ctx, id)
+	record, err := s.record(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -144,7 +150,7 @@ func (s *Service) openResult(ctx context.Context, record *statev1.JobRecord, par
 	if part.blob == "" {
 		return nil, fault.New(fault.FailedPrecondition, part.reason, "job %s %s", id, part.why).With("job_id", id)
 	}
-	return s.Parts.Open(ctx, id, part.blob, part.name, part.offset)
+	return s.d.Parts.Open(ctx, id, part.blob, part.name, part.offset)
 }
 
 // labelBytes is the size of a stored label.
@@ -199,14 +205,14 @@ func (s *Service) allLabels(ctx context.Context, record *statev1.JobRecord) (lab
 // GetLabels sends the labels of a job in row order.
 func (s *Service) GetLabels(request *cleavev1.GetLabelsRequest,
 	stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
-	record, err := s.Record(stream.Context(), request.GetJobId())
+	record, err := s.record(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
 	}
 	var rows *recipe.Rows
 	sendPart := stream.Send
 	if request.GetWithRows() {
-		held, err := s.Downloads.Begin(stream.Context(), record.GetRowsBytes())
+		held, err := s.d.Downloads.Begin(stream.Context(), record.GetRowsBytes())
 		if err != nil {
 			return err
 		}
@@ -279,11 +285,11 @@ func (s *Service) GetEmbedding(request *cleavev1.GetEmbeddingRequest,
 // GetNeighborGraph sends the neighbor graph that a job computed.
 func (s *Service) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 	stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
-	record, err := s.Record(stream.Context(), request.GetJobId())
+	record, err := s.record(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
 	}
-	held, err := s.Downloads.Begin(stream.Context(), record.GetNeighborGraphBytes()) // before the blob is opened
+	held, err := s.d.Downloads.Begin(stream.Context(), record.GetNeighborGraphBytes()) // before the blob is opened
 	if err != nil {
 		return err
 	}
@@ -316,12 +322,12 @@ func (s *Service) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 // EvaluateJob compares the labels of a job with a truth.
 func (s *Service) EvaluateJob(ctx context.Context,
 	request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {
-	record, err := s.Record(ctx, request.GetJobId())
+	record, err := s.record(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
-	size, _ := s.Parts.Blobs.Size(ctx, record.GetLabelsBlob()) // an error recurs when the labels are read
-	held, err := s.Downloads.Begin(ctx, record.GetRowsBytes()+uint64(size))
+	size, _ := s.d.Parts.Blobs.Size(ctx, record.GetLabelsBlob()) // an error recurs when the labels are read
+	held, err := s.d.Downloads.Begin(ctx, record.GetRowsBytes()+uint64(size))
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +340,7 @@ func (s *Service) EvaluateJob(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	tables := s.Tables.Finder(ctx)
+	tables := s.d.Tables.Finder(ctx)
 	truth, err := wire.ReadTable(request.GetTruth(), "truth", rows, tables, table.Labels)
 	if err != nil {
 		return nil, err
@@ -356,7 +362,7 @@ func (s *Service) EvaluateJob(ctx context.Context,
 func (s *Service) readLabelsForK(ctx context.Context, record *statev1.JobRecord, k, from uint32,
 	yield func(first uint64, labels []int32) error) error {
 	id := record.GetJob().GetJobId()
-	outcome, err := s.Parts.Outcome(ctx, record)
+	outcome, err := s.d.Parts.Outcome(ctx, record)
 	if err != nil {
 		return err
 	}
@@ -377,7 +383,7 @@ func (s *Service) readLabelsForK(ctx context.Context, record *statev1.JobRecord,
 			result.GetRows(), from).OnField("first_index")
 	}
 	rows := int64(result.GetRows())
-	r, err := s.Parts.Open(ctx, id, record.GetKLabelsBlob(), records.PartLabels,
+	r, err := s.d.Parts.Open(ctx, id, record.GetKLabelsBlob(), records.PartLabels,
 		labelBytes*(int64(k-first)*rows+int64(from)))
 	if err != nil {
 		return err
@@ -400,10 +406,10 @@ func (s *Service) rowsOf(ctx context.Context, record *statev1.JobRecord, points 
 		return recipe.NewRows(points, nil, nil), nil
 	}
 	job := record.GetJob().GetJobId()
-	if rows, found := s.Rows.Get(job); found {
+	if rows, found := s.rows.Get(job); found {
 		return rows, nil
 	}
-	r, err := s.Parts.Open(ctx, job, record.GetRowsBlob(), records.PartRows, 0)
+	r, err := s.d.Parts.Open(ctx, job, record.GetRowsBlob(), records.PartRows, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -415,7 +421,7 @@ func (s *Service) rowsOf(ctx context.Context, record *statev1.JobRecord, points 
 		return nil, err
 	}
 	rows := recipe.RowsOf(t)
-	s.Rows.Put(job, rows, runner.TableBytes(t))
+	s.rows.Put(job, rows, runner.TableBytes(t))
 	return rows, nil
 }
 

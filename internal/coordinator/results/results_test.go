@@ -8,8 +8,6 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/datasets"
-	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -24,7 +22,7 @@ func (breakingBlobs) Open(context.Context, string, int64, int64) (io.ReadCloser,
 
 // A blob store that fails during a read has not lost what it holds.
 func TestABreakingReadIsNotDamage(t *testing.T) {
-	s := &Service{Parts: &Parts{Blobs: breakingBlobs{}}, Rows: datasets.NewCache(0, datasets.Weakly[recipe.Rows])}
+	s := New(Dependencies{Parts: &Parts{Blobs: breakingBlobs{}}})
 	if _, err := s.rowsOf(t.Context(), &statev1.JobRecord{Job: &cleavev1.Job{JobId: "x"}, RowsBlob: "rows"},
 		1); !fault.Is(err, "BLOBS_UNAVAILABLE") {
 		t.Errorf("got %v", err)

@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -43,14 +42,6 @@ type Config struct {
 	// SecretFile has the keys by which notifications are signed, one on each line: at least 24 bytes in base64, after
 	// an optional "whsec_". Receivers accept any of them, so that keys can be replaced.
 	SecretFile string
-}
-
-// AddFlags declares the flags.
-func (c *Config) AddFlags(set *pflag.FlagSet) {
-	set.StringSliceVar(&c.Allow, "webhook-allow", nil,
-		"`ORIGIN` that jobs may notify when they end, such as https://ci.example; may be repeated (default: nobody)")
-	set.StringVar(&c.SecretFile, "webhook-secret-file", "",
-		"`FILE` with the key that signs notifications, made by: openssl rand -base64 32")
 }
 
 // maxURL limits the length of a URL, in bytes.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/spf13/pflag"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -23,16 +22,6 @@ type Dial struct {
 	Insecure   bool   // allow unencrypted connections to other machines
 	Token      string // sent with every call, if not empty
 	Terms      Terms  // of error messages
-}
-
-// AddFlags declares the flags of a connection. A token is never a flag, because everyone on the machine can see
-// those.
-func (d *Dial) AddFlags(set *pflag.FlagSet) {
-	d.Files.AddFlags(set, "")
-	set.StringVar(&d.ServerName, "tls-server-name", "",
-		"`NAME` that the coordinator's certificate must have (default: the host that is called)")
-	set.BoolVar(&d.Insecure, "insecure", false,
-		"connect to other machines without encryption: anyone on the network path can read and change everything")
 }
 
 // Options returns the credentials for connections to any of these addresses.

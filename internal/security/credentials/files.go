@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/reload"
@@ -37,17 +36,6 @@ type Files struct {
 	CA   string // certificates of the authorities that must have signed the other side's certificate
 	Cert string // our certificate
 	Key  string // its private key
-}
-
-// AddFlags declares the flags that name the files, with a prefix.
-func (f *Files) AddFlags(set *pflag.FlagSet, prefix string) {
-	set.StringVar(&f.Dir, prefix+"tls", "", "`DIR` with "+CAFile+", "+CertFile+" and "+KeyFile+
-		", as cleave certs makes them")
-	set.StringVar(&f.CA, prefix+"tls-ca", "",
-		"`FILE` of CA certificates; the other side's certificate must be signed by one of them")
-	set.StringVar(&f.Cert, prefix+"tls-cert", "",
-		"`FILE` with our certificate, in PEM; it is read again when it changes")
-	set.StringVar(&f.Key, prefix+"tls-key", "", "`FILE` with the private key of --"+prefix+"tls-cert")
 }
 
 // Resolved returns the individual files, filling in those of Dir.

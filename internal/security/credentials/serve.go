@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -19,17 +18,6 @@ type Serve struct {
 	Anonymous bool // everyone may do everything
 
 	Now func() time.Time // clock for checking certificates; nil means time.Now
-}
-
-// AddFlags declares the flags.
-func (s *Serve) AddFlags(set *pflag.FlagSet) {
-	s.Files.AddFlags(set, "")
-	set.BoolVar(&s.Insecure, "insecure", false,
-		"serve other machines without encryption and without asking who calls: everyone who reaches the port can "+
-			"read, change and delete everything")
-	set.BoolVar(&s.Anonymous, "anonymous", false,
-		"serve other machines without asking who calls: everyone who reaches the port can read, change and "+
-			"delete everything")
 }
 
 // Check resolves the files and rejects configurations that would silently let strangers in: serving other machines

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/spf13/pflag"
 )
 
 // Terms are the words of messages about connections: how the reader calls the server, and how they configure the
@@ -22,11 +20,11 @@ type Terms struct {
 	Certs      string // the command that makes certificates
 }
 
-// FlagTerms are the terms of programs whose flags AddFlags declares.
+// FlagTerms are the terms of programs that are configured by flags.
 func FlagTerms() Terms { return flagTerms("the coordinator", "", "cleave certs init") }
 
 // storeTerms are the terms of a coordinator's connections to etcd.
-func storeTerms() Terms { return flagTerms("etcd", storePrefix, "cleave certs etcd") }
+func storeTerms() Terms { return flagTerms("etcd", StorePrefix, "cleave certs etcd") }
 
 func flagTerms(server, prefix, certs string) Terms {
 	tls := "--" + prefix + "tls"
@@ -37,18 +35,8 @@ func flagTerms(server, prefix, certs string) Terms {
 	}
 }
 
-// storePrefix is the prefix of the flags of connections to etcd.
-const storePrefix = "store-"
-
-// AddStoreFlags declares the flags of a coordinator's connections to etcd.
-func (d *Dial) AddStoreFlags(set *pflag.FlagSet) {
-	d.Files.AddFlags(set, storePrefix)
-	set.StringVar(&d.ServerName, storePrefix+"tls-server-name", "",
-		"`NAME` that the certificates of etcd must have (default: the host that is called)")
-	set.BoolVar(&d.Insecure, storePrefix+"insecure", false,
-		"connect to an etcd on other machines without encryption: anyone on the network path can read and "+
-			"change everything")
-}
+// StorePrefix begins the names of the flags of connections to etcd.
+const StorePrefix = "store-"
 
 // ToEtcd returns d for connections to etcd, with messages that say so.
 func (d Dial) ToEtcd() Dial {
