@@ -49,7 +49,7 @@ var packages = []packageRule{
 	{"numeric/choose", pure, ""},
 	{"numeric/connected", pure, ""},
 	{"numeric/elementary", pure, ""},
-	{"data/dataset", pure, "fault numeric/elementary parallel text"},
+	{"data/dataset", pure, "fault invalid numeric/elementary parallel text"},
 	{"data/constraint", pure, "invalid text"},
 	{"data/labeling", pure, ""},
 	{"snapshot", pure, "signal"},
@@ -76,7 +76,7 @@ var packages = []packageRule{
 	{"clustering/knn", pure, "clustering data/dataset invalid numeric/neighbor snapshot"},
 	{"clustering/coloring", pure, "numeric/choose numeric/connected"},
 	{"clustering/kmeans", pure, "clustering clustering/catalog clustering/coloring clustering/model data/constraint " +
-		"data/dataset data/labeling fault inference invalid numeric/choose numeric/metric numeric/vector parallel " +
+		"data/dataset data/labeling inference invalid numeric/choose numeric/metric numeric/vector parallel " +
 		"partition snapshot text"},
 	{"clustering/predict", pure, "clustering clustering/kmeans clustering/model data/dataset invalid kernel " +
 		"numeric/choose numeric/vector partition"},

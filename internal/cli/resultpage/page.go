@@ -105,7 +105,7 @@ func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
 	if points, dense := s.Data.(*dataset.Points); dense {
 		scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(r.Result))
 		if err != nil {
-			return nil, err
+			return nil, wire.OnField(err, "")
 		}
 		b.sample.scaled, b.sample.units = scaled.(*dataset.Points), units
 	}
