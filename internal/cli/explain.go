@@ -249,7 +249,7 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	if f.constraints != "" {
 		set, err := constraint.NewSet(len(labels), constraints, constraint.UnitWeight)
 		if err != nil {
-			return err
+			return wire.OnField(err, "") // they are not those of a spec
 		}
 		satisfied = wire.ConstraintReportProto(set.Satisfaction(evaluate.Ranks(labels)))
 	}

@@ -1,11 +1,8 @@
 package clustering
 
 import (
-	"errors"
-
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -125,16 +122,13 @@ const MaxWeight = 1e150
 
 // NewConstraintSet returns the constraints of a spec over n points, together with those that they imply if spec.Entail
 // or spec.EntailSmall is set. The function weight returns the weight of constraints without one of their own, given the
-// number of distinct constraints. A constraint that is invalid is an error.
+// number of distinct constraints. The error is an *invalid.Error.
 func NewConstraintSet(n int, spec Spec, weight func(distinct int) float64) (*constraint.Set, error) {
 	set, err := constraint.NewSet(n, spec.Supervision.Constraints, weight)
 	if err == nil && spec.Supervision.Entail {
 		set, err = set.Entail(weight)
 	} else if err == nil && spec.Supervision.EntailSmall {
 		set, err = set.EntailSmall(catalog.MaxEntailed, weight)
-	}
-	if f, isFault := errors.AsType[*fault.Error](err); isFault {
-		return nil, f.OnField("spec.supervision.constraints")
 	}
 	if err != nil {
 		return nil, err

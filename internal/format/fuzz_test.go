@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 )
 
 // Readers must answer any input with consistent data or with a fault, and must not allocate much more
@@ -145,7 +146,7 @@ func FuzzConstraints(f *testing.F) {
 			return
 		}
 		if _, err := constraint.NewSet(points, constraints, constraint.UnitWeight); err != nil &&
-			!fault.Is(err, "BAD_WEIGHT") {
+			!errors.Is(err, invalid.ConstraintWeightSum) {
 			t.Fatalf("what was read is not accepted: %v", err) // only a sum of weights may still overflow
 		}
 	})

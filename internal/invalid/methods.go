@@ -9,6 +9,15 @@ const (
 	ScatterBytes      Reason = "the scatter needs too much memory"  // columns, bytes, rows, limit, algorithm
 )
 
+// Reasons about units of columns.
+const (
+	UnitCounts      Reason = "there are not as many scales as centers"       // centers, scales
+	UnitOfColumn    Reason = "a center or scale of a column is out of range" // column, center, scale
+	UnitsNeedPoints Reason = "only dense points can be scaled"               // kind
+	UnitColumns     Reason = "the units are for another number of columns"   // columns, units
+	ScaledValue     Reason = "a value of the row is not finite once scaled"  // value, column, scaled
+)
+
 // Reasons about landmarks.
 const (
 	LandmarksNeedPoints Reason = "landmarks need dense points"      // kind, algorithm

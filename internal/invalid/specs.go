@@ -40,13 +40,24 @@ const (
 
 // Reasons about constraints.
 const (
-	ConstraintWeight Reason = "the weight of a constraint is too large"           // link, i, j, weight, limit
-	Conflict         Reason = "two constraints contradict each other"             // conflict
-	TooFewGroups     Reason = "must-links leave fewer groups than clusters"       // groups, k
-	Clique           Reason = "more points than clusters exclude each other"      // count, points, k
-	NotColorable     Reason = "no labels satisfy all constraints"                 // groups, k
-	NotColored       Reason = "no labels were found that satisfy all constraints" // orders, steps
-	LinkBytes        Reason = "constrained rows need too much memory"             // penalty, columns, limit, algorithm
+	ConstraintKind        Reason = "a constraint is no must-link and no cannot-link"     // constraint, i, j
+	ConstraintPoints      Reason = "a constraint's points are out of range"              // constraint, i, j, limit
+	SelfCannotLink        Reason = "a cannot-link joins a point to itself"               // constraint, point
+	ConstraintNotPositive Reason = "a constraint's weight is not positive and finite"    // constraint, i, j, weight
+	ConstraintWeight      Reason = "the weight of a constraint is too large"             // link, i, j, weight, limit
+	ConstraintWeightSum   Reason = "the weights of equal constraints add up to infinity" // link, i, j
+	TooManyEntailed       Reason = "the constraints imply too many pairs"                // limit
+	TooManyOfClasses      Reason = "the classes become too many constraints"             // labels, constraints, limit
+)
+
+// Reasons about constraints that cannot be satisfied, or take too much memory.
+const (
+	Conflict     Reason = "two constraints contradict each other"             // conflict
+	TooFewGroups Reason = "must-links leave fewer groups than clusters"       // groups, k
+	Clique       Reason = "more points than clusters exclude each other"      // count, points, k
+	NotColorable Reason = "no labels satisfy all constraints"                 // groups, k
+	NotColored   Reason = "no labels were found that satisfy all constraints" // orders, steps
+	LinkBytes    Reason = "constrained rows need too much memory"             // penalty, columns, limit, algorithm
 )
 
 // Reasons about weights of points and edges.

@@ -48,6 +48,9 @@ type Share struct {
 
 // Make plans a job on workers. If the job does not fit, the error has the reason DoesNotFit and says what would fit.
 func Make(p Workload, workers []Worker) (*Plan, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
 	hosts := make([]partition.Host, len(workers))
 	for h, w := range workers {
 		hosts[h] = p.on(w).Host(fmt.Sprint(h), w.Threads, w.Free, false)

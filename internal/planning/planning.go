@@ -7,6 +7,10 @@
 package planning
 
 import (
+	"errors"
+	"fmt"
+	"strings"
+
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -24,7 +28,8 @@ const (
 func (s Storage) String() string { return [...]string{"auto", "float32", "none"}[s] }
 
 // Workload is everything about a job that its memory and time depend on: what every job has, and a part for each kind
-// of work that it does. Parts may be shared by several workloads, so they are replaced, not changed.
+// of work that it does. Parts may be shared by several workloads, so they are replaced, not changed. Check says which
+// parts go together.
 type Workload struct {
 	DatasetBytes int64 // in canonical form
 	Scaled       bool  // workers convert the points of the data set to other units
@@ -35,7 +40,8 @@ type Workload struct {
 	Restarts     int // 0 means 1
 	Times        int // how often everything is done, for different k of which this is the largest; 0 means once
 
-	// What the tiles on workers are. At most one of these is not nil; with none, the job needs no workers.
+	// What the tiles on workers are. At most one of these is not nil. With none, the job needs no workers, except for
+	// its search.
 	Matrix    *Matrix
 	Vectors   *Vectors
 	Neighbors *Neighbors
@@ -49,11 +55,36 @@ type Coordinator struct {
 	Eigen  *Eigensolver // it searches for eigenvectors of the matrix
 	Levels *Levels      // it merges the vertices of a graph
 	Range  *Range       // it runs for several k
-	Search *Workload    // it first has workers search for neighbors, whose graph is the data set
+	Search *Workload    // it first has workers search for neighbors, whose graph is the data set: Neighbors alone
+}
+
+// Check returns an error if parts of the workload exclude each other, which is a defect in the code that made it. The
+// tiles are those of a matrix, of vectors or of neighbors, never of two of them. A search is a workload of Neighbors,
+// with nothing for the coordinator to do. Everything else goes together. Make checks every workload.
+func (w Workload) Check() error {
+	var tiles []string
+	if w.Matrix != nil {
+		tiles = append(tiles, "a matrix")
+	}
+	if w.Vectors != nil {
+		tiles = append(tiles, "vectors")
+	}
+	if w.Neighbors != nil {
+		tiles = append(tiles, "neighbors")
+	}
+	switch {
+	case len(tiles) > 1:
+		return fmt.Errorf("planning: the tiles of a workload are %s at once", strings.Join(tiles, " and "))
+	case w.Search == nil:
+		return nil
+	case w.Search.Neighbors == nil || w.Search.Coordinator != (Coordinator{}):
+		return errors.New("planning: the search of a workload is not for neighbors alone")
+	}
+	return w.Search.Check()
 }
 
 // kind is what the tiles of a job are, with everything that depends on it. Work is in nanoseconds. A new kind is a part
-// of the workload and a type in a file of its own, and a case in Workload.kind.
+// of the workload and a type in a file of its own, and a case in Workload.kind and in Workload.Check.
 type kind interface {
 	rows() int
 	partName() string                         // what a part of this kind is for

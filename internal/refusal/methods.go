@@ -24,6 +24,19 @@ var ofMethods = map[invalid.Reason]refusal{
 		says: "the scatter that a full metric of {columns} columns is learned from takes {bytes} bytes over {rows} " +
 			"rows, and at most {limit} are gathered; reduce the columns, or take the metric diagonal"},
 
+	// units of columns
+	invalid.UnitCounts: {reason: "BAD_UNITS",
+		says: "the units have {centers} centers and {scales} scales; every column needs one of each"},
+	invalid.UnitOfColumn: {reason: "BAD_UNITS",
+		says: "column {column} has the center {center} and the scale {scale}; both must be finite, and the scale " +
+			"above 0"},
+	invalid.UnitsNeedPoints: {reason: "UNSUPPORTED_DATA",
+		says: "only dense points have columns to scale; this data set is a different kind of data ({kind})"},
+	invalid.UnitColumns: {reason: "SIZE_MISMATCH",
+		says: "the points have {columns} columns, but their units are for {units}"},
+	invalid.ScaledValue: {reason: "BAD_UNITS",
+		says: " has the value {value} in column {column}, which becomes {scaled} when it is scaled"},
+
 	// landmarks
 	invalid.LandmarksNeedPoints: {reason: "OPTION_DOES_NOT_APPLY", field: "spec.{algorithm}.landmarks",
 		says: "landmarks need dense points; the data is of the kind {kind}"},

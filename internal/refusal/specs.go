@@ -81,6 +81,22 @@ var ofSpecs = map[invalid.Reason]refusal{
 			"constrained-spectral understand"},
 
 	// constraints
+	invalid.ConstraintKind: {reason: "UNKNOWN_CONSTRAINT_KIND", field: fieldConstraints,
+		says: "constraint {constraint} ({i},{j}) has an unknown kind; use must or cannot"},
+	invalid.ConstraintPoints: {reason: "INDEX_OUT_OF_RANGE", field: fieldConstraints,
+		says: "constraint {constraint} ({i},{j}) has a point outside 0..{limit}"},
+	invalid.SelfCannotLink: {reason: "SELF_CANNOT_LINK", field: fieldConstraints,
+		says: "constraint {constraint} is a cannot-link of point {point} with itself; remove it"},
+	invalid.ConstraintNotPositive: {reason: "BAD_WEIGHT", field: fieldConstraints,
+		says: "constraint {constraint} ({i},{j}) has weight {weight}; weights must be positive and finite"},
+	invalid.ConstraintWeightSum: {reason: "BAD_WEIGHT", field: fieldConstraints,
+		says: "the weights of the {link}-links {i}-{j} add up to infinity; use smaller weights"},
+	invalid.TooManyEntailed: {reason: "TOO_MANY_ENTAILED", field: fieldConstraints,
+		says: "the constraints imply more than {limit} pairs; leave entail off (the closure is used implicitly " +
+			"anyway)"},
+	invalid.TooManyOfClasses: {reason: "TOO_MANY_CONSTRAINTS",
+		says: "{labels:label} would become {constraints} constraints, more than {limit}; use them as seeds, or give " +
+			"fewer of them"},
 	invalid.ConstraintWeight: {reason: "BAD_WEIGHT", field: fieldConstraints,
 		says: "the {link}-link {i}-{j} has weight {weight}; at most {limit} is supported"},
 	invalid.Conflict: {reason: "INCONSISTENT_CONSTRAINTS", field: fieldConstraints,

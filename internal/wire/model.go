@@ -225,7 +225,7 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*model.Model, error) {
 		columns := m.Columns()
 		units := len(values) - 2*columns
 		if m.Units, err = dataset.NewUnits(values[units:units+columns], values[units+columns:]); err != nil {
-			return nil, &ModelError{"units", err}
+			return nil, &ModelError{"units", refusal.Of(err)}
 		}
 		values = values[:units]
 	}

@@ -44,7 +44,7 @@ func valuesOf(o catalog.Option) []string {
 	switch o.Type {
 	case catalog.Number:
 		return append([]string{"0.5"}, o.Values...)
-	case catalog.Whole:
+	case catalog.Whole, catalog.Range:
 		return []string{"7"}
 	case catalog.Switch:
 		return []string{"true"}

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 var columnTypes = enumMap[cleavev1.ColumnType, table.Type]{
@@ -134,9 +135,10 @@ func tableTooLarge(bytes uint64, limit int64) error {
 		OnField("rows").With("limit_bytes", itoa(uint64(limit)))
 }
 
-// OnField returns a fault with the field of the request that it is about. Other errors are returned as they are.
+// OnField returns a fault, or what package refusal makes one, with the field of the request that it is about. Other
+// errors are returned as they are.
 func OnField(err error, field string) error {
-	if f, is := errors.AsType[*fault.Error](err); is {
+	if f, is := errors.AsType[*fault.Error](refusal.Of(err)); is {
 		return f.OnField(field)
 	}
 	return err

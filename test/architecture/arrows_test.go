@@ -49,8 +49,8 @@ var packages = []packageRule{
 	{"numeric/choose", pure, ""},
 	{"numeric/connected", pure, ""},
 	{"numeric/elementary", pure, ""},
-	{"data/dataset", pure, "fault numeric/elementary parallel text"},
-	{"data/constraint", pure, "fault text"},
+	{"data/dataset", pure, "fault invalid numeric/elementary parallel text"},
+	{"data/constraint", pure, "invalid text"},
 	{"data/labeling", pure, ""},
 	{"snapshot", pure, "signal"},
 	{"partition", pure, ""},
@@ -71,12 +71,12 @@ var packages = []packageRule{
 	{"clustering/forest", pure, "data/dataset numeric/choose parallel"},
 	{"clustering/model", pure, "clustering/forest clustering/mixture data/dataset kernel numeric/metric"},
 	{"clustering", pure, "clustering/catalog clustering/model data/constraint data/dataset data/evaluate " +
-		"data/labeling fault inference invalid kernel numeric/choose numeric/metric numeric/neighbor parallel " +
-		"partition snapshot text"},
+		"data/labeling inference invalid kernel numeric/choose numeric/metric numeric/neighbor parallel partition " +
+		"snapshot text"},
 	{"clustering/knn", pure, "clustering data/dataset invalid numeric/neighbor snapshot"},
 	{"clustering/coloring", pure, "numeric/choose numeric/connected"},
 	{"clustering/kmeans", pure, "clustering clustering/catalog clustering/coloring clustering/model data/constraint " +
-		"data/dataset data/labeling fault inference invalid numeric/choose numeric/metric numeric/vector parallel " +
+		"data/dataset data/labeling inference invalid numeric/choose numeric/metric numeric/vector parallel " +
 		"partition snapshot text"},
 	{"clustering/predict", pure, "clustering clustering/kmeans clustering/model data/dataset invalid kernel " +
 		"numeric/choose numeric/vector partition"},

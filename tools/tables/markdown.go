@@ -92,7 +92,7 @@ func values(o catalog.Option) string {
 		return "a file"
 	}
 	words := "a number"
-	if o.Type == catalog.Whole {
+	if o.Type == catalog.Whole || o.Type == catalog.Range {
 		words = "a whole number"
 	}
 	if o.Min != 0 && o.Max != 0 && o.Max < 1e9 {
@@ -110,8 +110,8 @@ func fields(o catalog.Option) string {
 		return ""
 	}
 	fields := []string{o.Field}
-	if o.Spectral != nil && o.Spectral.Field != o.Field {
-		fields = append(fields, o.Spectral.Field)
+	if own, _ := catalog.FindOption(o.Name, catalog.Algorithm{Family: catalog.SpectralFamily}); own.Field != o.Field {
+		fields = append(fields, own.Field)
 	}
 	return strings.Join(coded(fields, ""), ", ")
 }

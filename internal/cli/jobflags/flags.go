@@ -72,7 +72,7 @@ func Add(set *pflag.FlagSet, stdin io.Reader) *Flags {
 		if o.NoFlag {
 			continue
 		}
-		flag := &OptionFlag{Value: shell.Value{Option: o}, ranged: o.Name == "k"}
+		flag := &OptionFlag{Value: shell.Value{Option: o}}
 		f.options[o.Name] = flag
 		declared := set.VarPF(flag, o.Name, "", flag.usage())
 		if o.Type == catalog.Switch {
@@ -326,9 +326,8 @@ func firstK(spec *cleavev1.JobSpec) uint32 {
 // OptionFlag is a pflag.Value for an option of the catalog. Its text is "" if the flag is not given.
 type OptionFlag struct {
 	shell.Value
-	path   string // the file of a start, such as labels:FILE
-	ranged bool   // also takes a range
-	last   string // the last number of a range
+	path string // the file of a start, such as labels:FILE
+	last string // the last number of a range
 }
 
 // fromFile lists the starts that name a file.
@@ -342,33 +341,22 @@ func (f *OptionFlag) String() string {
 	return f.Text
 }
 
-// Type implements pflag.Value.
-func (f *OptionFlag) Type() string {
-	if f.ranged {
-		return "N|FIRST..LAST"
-	}
-	return f.Value.Type()
-}
-
 // Set implements pflag.Value.
 func (f *OptionFlag) Set(given string) error {
-	value, path, found := strings.Cut(given, ":")
-	if f.Option.Type != catalog.Start {
-		value, path = given, ""
-	} else if found != slices.Contains(fromFile, value) || found && path == "" {
-		return fmt.Errorf("use %s", text.Or(f.Words()))
+	value, path, last := given, "", ""
+	switch f.Option.Type {
+	case catalog.Range:
+		value, last = cutRange(given)
+	case catalog.Start:
+		var found bool
+		value, path, found = strings.Cut(given, ":")
+		if found != slices.Contains(fromFile, value) || found && path == "" {
+			return fmt.Errorf("use %s", text.Or(f.Words()))
+		}
 	}
-	option := f.Option
-	if option.Spectral != nil { // checked again once the algorithm is known
-		option.Min = min(option.Min, option.Spectral.Min)
-	}
-	last := ""
-	if f.ranged {
-		value, last = cutRange(value)
-	}
-	parsed, err := option.Parse(value)
+	parsed, err := f.Option.Parse(value)
 	if err == nil && last != "" {
-		last, err = option.Parse(last)
+		last, err = f.Option.Parse(last)
 	}
 	if err != nil {
 		return err

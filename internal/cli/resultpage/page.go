@@ -89,7 +89,7 @@ func (b *builder) write(w io.Writer) error {
 func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
 	set, err := constraint.NewSet(len(r.Labels), s.Constraints, constraint.UnitWeight)
 	if err != nil {
-		return nil, err
+		return nil, wire.OnField(err, "") // no request is at fault
 	}
 	all := &part{Report: r, scene: s, k: int(r.Result.GetK()), pairs: set.Pairs()}
 	for _, label := range r.Labels { // a run that was stopped early may say nothing about k
@@ -105,7 +105,7 @@ func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
 	if points, dense := s.Data.(*dataset.Points); dense {
 		scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(r.Result))
 		if err != nil {
-			return nil, err
+			return nil, wire.OnField(err, "")
 		}
 		b.sample.scaled, b.sample.units = scaled.(*dataset.Points), units
 	}

@@ -1,12 +1,14 @@
 package resultpage
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/test/clitest"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -39,6 +41,19 @@ func TestPictureOfMethods(t *testing.T) {
 	result.Choice.Tried = nil
 	if text := drawn(t, result, methodsFile); text != "" {
 		t.Error("methods are drawn though none were compared")
+	}
+}
+
+// A constraint on a point that the report lacks leaves the page out, and the warning says why in words for users.
+func TestPageWithAForeignConstraint(t *testing.T) {
+	scene := report.Scene{Title: "iris",
+		Constraints: []constraint.Constraint{{I: 0, J: 999, Kind: constraint.MustLink}}}
+	var warning string
+	Files(report.New(&client.Outcome{Result: clitest.ExampleResult(), Labels: []int32{0, 1, 0}}, nil), scene,
+		func(format string, args ...any) { warning = fmt.Sprintf(format, args...) })
+	if want := clustersFile + " and " + PageFile +
+		" could not be drawn: constraint 0 (0,999) has a point outside 0..2"; warning != want {
+		t.Errorf("%q, want %q", warning, want)
 	}
 }
 

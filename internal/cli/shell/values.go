@@ -69,6 +69,8 @@ func (v *Value) Type() string {
 		return strings.Join(v.Option.Values, "|")
 	case catalog.Number:
 		return strings.Join(append([]string{"NUMBER"}, v.Option.Values...), "|")
+	case catalog.Range:
+		return "N|FIRST..LAST"
 	case catalog.Switch:
 		return "bool"
 	}

@@ -67,11 +67,9 @@ func FindKernel(name string) (Kernel, bool) {
 
 // FindOption returns the option of a name, as it applies to an algorithm.
 func FindOption(name string, a Algorithm) (Option, bool) {
-	o, known := find(Options, func(o Option) bool { return o.Name == name })
-	if o.Spectral != nil && a.Family == SpectralFamily {
-		general := o
-		o = *o.Spectral
-		o.Help = cmp.Or(o.Help, general.Help)
+	o, known := findName(Options, name)
+	if own, differs := findName(spectralOptions, name); differs && a.Family == SpectralFamily {
+		o = own
 	}
 	if own := cmp.Or(o.Defaults[a.Name], o.Defaults[string(a.Family)]); own != "" {
 		o.Default = own
@@ -81,10 +79,16 @@ func FindOption(name string, a Algorithm) (Option, bool) {
 
 // About returns the help of an option for all algorithms.
 func (o Option) About() string {
-	if o.Spectral == nil || o.Spectral.Help == "" {
+	own, differs := findName(spectralOptions, o.Name)
+	if !differs || own.Help == o.Help {
 		return o.Help
 	}
-	return fmt.Sprintf("%s; in the spectral family, %s (%s)", o.Help, o.Spectral.Help, o.Spectral.Default)
+	return fmt.Sprintf("%s; in the spectral family, %s (%s)", o.Help, own.Help, own.Default)
+}
+
+// findName returns the option of a name in a list.
+func findName(options []Option, name string) (Option, bool) {
+	return find(options, func(o Option) bool { return o.Name == name })
 }
 
 func find[T any](list []T, is func(T) bool) (found T, known bool) {
@@ -137,6 +141,7 @@ const (
 	Choice Type = iota // one of Values
 	Number             // a finite number, or one of Values
 	Whole              // a whole number
+	Range              // a whole number or, as a flag, a range such as 2..10
 	Switch             // on or off
 	File               // a table in a file; in the API a table or a data set
 	Start              // one of Values, some of which take a file, as in labels:FILE
@@ -178,6 +183,4 @@ type Option struct {
 	MaxExcluded bool // Max itself is not allowed
 	Group       Group
 	Help        string // a word in backquotes names the value
-	// Spectral describes the option in the spectral family, if it differs there. Its Help is empty if that does not.
-	Spectral *Option
 }

@@ -208,6 +208,24 @@ func TestTheTablesAgree(t *testing.T) {
 	}
 }
 
+// What an algorithm of the spectral family accepts, the flag accepts, too, which does not know the algorithm.
+func TestFlagsAcceptWhatTheSpectralFamilyDoes(t *testing.T) {
+	spectral, _ := FindAlgorithm("spectral")
+	for _, own := range spectralOptions {
+		general, known := find(Options, func(o Option) bool { return o.Name == own.Name })
+		if !known || own.Type != general.Type || own.Group != general.Group || own.Min < general.Min ||
+			own.Max > general.Max {
+			t.Errorf("%+v does not agree with %+v", own, general)
+		}
+		if got, _ := FindOption(own.Name, spectral); got.Field != own.Field || got.Min != own.Min {
+			t.Errorf("%s of spectral is %+v", own.Name, got)
+		}
+		if got, _ := OptionAt(own.Path(spectral)); got.Name != own.Name {
+			t.Errorf("%s stands at %s, where %q is found", own.Name, own.Path(spectral), got.Name)
+		}
+	}
+}
+
 // The page of an algorithm has its own defaults, and those of no other.
 func TestDefaultsOfOneAlgorithm(t *testing.T) {
 	used := map[string]bool{}

@@ -72,7 +72,7 @@ func OptionAt(path string) (Option, bool) {
 		field = strings.TrimPrefix(field, "spec.")
 		return field != "" && (path == field || strings.HasPrefix(path, field+"."))
 	}
-	return find(Options, func(o Option) bool { return at(o.Field) || o.Spectral != nil && at(o.Spectral.Field) })
+	return find(slices.Concat(Options, spectralOptions), func(o Option) bool { return at(o.Field) })
 }
 
 func (r Request) given(option string) bool { _, given := r.Values[option]; return given }
@@ -181,7 +181,7 @@ func (o Option) Parse(given string) (string, error) {
 			return "", fmt.Errorf("use %s", text.Or(append([]string{"a finite number"}, o.Values...)))
 		}
 		return given, o.inRange(value)
-	case Whole:
+	case Whole, Range:
 		value, err := strconv.ParseUint(given, 10, 64)
 		if err != nil {
 			return "", fmt.Errorf("use a whole number of at least %.0f", o.Min)

@@ -191,12 +191,11 @@ var entailsSmall = "on " + whileFewImplied
 var whileFewImplied = "while fewer than " + text.Grouped(MaxEntailed) +
 	" pairs are implied and none contradict each other; off with --paper"
 
+const helpOfK = "number of clusters, or a range such as 2..10 to choose from (default: the classes of --label-column)"
+
 // Options lists all options, in the order of the help text.
 var Options = []Option{
-	{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Group: RunGroup,
-		Help: "number of clusters, or a range such as 2..10 to choose from (default: the classes of " +
-			"--label-column)",
-		Spectral: &Option{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 2, Max: math.MaxInt32}},
+	{Name: "k", Field: "spec.k", Common: true, Type: Range, Min: 1, Max: math.MaxInt32, Group: RunGroup, Help: helpOfK},
 	{Name: "algorithm", Common: true, Type: Choice, Values: algorithmNames(), Default: DefaultAlgorithm,
 		Group: RunGroup, Help: "`NAME` of the algorithm"},
 
@@ -344,24 +343,31 @@ var Options = []Option{
 		Defaults: map[string]string{"auto": "10", "kernel": "10, on graphs 1, with constraints 2; with --paper 1",
 			"k-means":       "10; with --paper 1",
 			"seeded-kmeans": runsSeeded, "constrained-kmeans": runsSeeded},
-		Help: "number of runs from different starts, the best of which is kept",
-		Spectral: &Option{Name: "restarts", Field: "eigenvectors.kmeans_restarts", Common: true, Type: Whole, Min: 1,
-			Max: maxRestarts, Default: "10",
-			Help: "number of runs of k-means on the eigenvectors"}},
+		Help: "number of runs from different starts, the best of which is kept"},
 	{Name: "max-iterations", Field: "spec.max_iterations", Common: true, Type: Whole, Max: math.MaxInt32,
 		Default: "100", Group: RunGroup,
-		Help: "iteration limit; 0 returns the start",
-		Spectral: &Option{Name: "max-iterations", Field: "eigenvectors.kmeans_max_iterations", Common: true,
-			Type: Whole, Min: 1, Max: math.MaxInt32, Default: "300",
-			Help: "iteration limit of k-means on the eigenvectors"}},
+		Help: "iteration limit; 0 returns the start"},
 	{Name: "tolerance", Field: "spec.tolerance", Common: true, Type: Number, Max: math.MaxFloat64, Default: "0",
 		Group: RunGroup,
-		Help:  "stop when the objective improves by at most this share; 0 disables this",
-		Spectral: &Option{Name: "tolerance", Field: "eigenvectors.tolerance", Common: true, Type: Number, Min: 1e-14,
-			Max: 1, MaxExcluded: true, Default: "1e-8",
-			Help: "the residual at which eigenvectors have converged"}},
+		Help:  "stop when the objective improves by at most this share; 0 disables this"},
 	{Name: "seed", Field: "spec.seed", Common: true, Type: Whole, Max: math.MaxUint64, Default: "0", Group: RunGroup,
 		Help: "seed of all random choices"},
 	{Name: "paper", Field: "spec.paper_settings", Type: Switch, Group: RunGroup,
 		Help: "use the values of the algorithm's paper instead of the defaults, to reproduce its results"},
+}
+
+// spectralOptions lists the options that differ in the spectral family, as they are there. FindOption returns them
+// instead of those in Options. Their ranges are within the general ones, by which flags are checked before the
+// algorithm is known.
+var spectralOptions = []Option{
+	{Name: "k", Field: "spec.k", Common: true, Type: Range, Min: 2, Max: math.MaxInt32, Group: RunGroup, Help: helpOfK},
+	{Name: "restarts", Field: "eigenvectors.kmeans_restarts", Common: true, Type: Whole, Min: 1, Max: maxRestarts,
+		Default: "10", Group: RunGroup,
+		Help: "number of runs of k-means on the eigenvectors"},
+	{Name: "max-iterations", Field: "eigenvectors.kmeans_max_iterations", Common: true, Type: Whole, Min: 1,
+		Max: math.MaxInt32, Default: "300", Group: RunGroup,
+		Help: "iteration limit of k-means on the eigenvectors"},
+	{Name: "tolerance", Field: "eigenvectors.tolerance", Common: true, Type: Number, Min: 1e-14, Max: 1,
+		MaxExcluded: true, Default: "1e-8", Group: RunGroup,
+		Help: "the residual at which eigenvectors have converged"},
 }

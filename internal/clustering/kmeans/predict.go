@@ -2,11 +2,11 @@ package kmeans
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
@@ -23,7 +23,7 @@ func Predict(ctx context.Context, m *model.Model, data dataset.Dataset, threads 
 	}
 	centroids, err := centroidsInUnits(m)
 	if err != nil {
-		return nil, fault.Wrap(err, "the centroids of the model")
+		return nil, fmt.Errorf("the centroids of the model: %w", err)
 	}
 	spec, err := vector.NewRowSpec(data, preparations[m.Distortion])
 	if err != nil {

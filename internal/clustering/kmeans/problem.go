@@ -11,7 +11,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
@@ -246,7 +245,7 @@ func (p *Problem) prepareCentroids() error {
 	}
 	scaled, err := p.Units.Apply(&dataset.Points{N: p.spec.K, D: p.d, Values: slices.Clone(given)})
 	if err != nil {
-		return fault.Wrap(err, "the centroids to start from")
+		return fmt.Errorf("the centroids to start from: %w", err)
 	}
 	p.options.InitialCentroids = scaled.(*dataset.Points).Values
 	for i, v := range p.options.InitialCentroids {

@@ -26,6 +26,9 @@ func TestPredictionByLandmarksNamesRowsOfTheNewPoints(t *testing.T) {
 	}
 	_, err := ByModel(t.Context(), m, &dataset.Points{N: 2, D: 2, Values: []float64{1, 1, 0, 0}}, 1)
 	clusteringtest.WantFault(t, err, "ZERO_ROW", "row 1 ")
+	m.Units = &dataset.Units{Center: []float64{0, 0}, Scale: []float64{1, 1e-300}}
+	_, err = ByModel(t.Context(), m, &dataset.Points{N: 2, D: 2, Values: []float64{1, 1, 1, 1e10}}, 1)
+	clusteringtest.WantFault(t, err, "BAD_UNITS", "row 1 has the value 1e+10 in column 1")
 }
 
 // Scores of landmarks and trees are added, group by group, also if clusters have other numbers than groups.

@@ -5,8 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/invalid"
 )
 
 // countOfClasses returns the number of constraints that OfClasses would make, without a limit.
@@ -32,9 +31,8 @@ func OfClasses(points, classes []int32, allow func(constraints int64) error) ([]
 		return nil, err
 	}
 	if count > MaxEntailed {
-		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS",
-			"%s would become %d constraints, more than %d; use them as seeds, or give fewer of them",
-			text.Plural(len(points), "label"), count, MaxEntailed)
+		return nil, invalid.New(invalid.TooManyOfClasses, "labels", len(points), "constraints", count,
+			"limit", MaxEntailed)
 	}
 	members := map[int32][]int32{}
 	var order []int32

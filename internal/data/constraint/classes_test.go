@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 func anyNumber(int64) error { return nil }
@@ -21,8 +22,11 @@ func TestTooManyConstraintsOfClasses(t *testing.T) {
 	if _, err := OfClasses(points, points, func(int64) error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("a number that is not allowed: %v", err)
 	}
-	if _, err := OfClasses(points, points, anyNumber); !fault.Is(err, "TOO_MANY_CONSTRAINTS") {
-		t.Errorf("a class for each point: %v", err)
+	_, err := OfClasses(points, points, anyNumber)
+	f, is := refusal.Of(err).(*fault.Error)
+	if !is || f.Reason != "TOO_MANY_CONSTRAINTS" || f.Field != "" || f.Message != "100000 labels would become "+
+		"4999950000 constraints, more than 20000000; use them as seeds, or give fewer of them" {
+		t.Errorf("a class for each point: %+v", f)
 	}
 }
 

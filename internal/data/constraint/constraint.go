@@ -12,7 +12,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -83,7 +83,7 @@ func UnitWeight(int) float64 { return 1 }
 // NewSet validates and merges the constraints of n points. Constraints of the same kind between the same
 // two points, in either order, become one pair with the sum of their weights; a must-link of a point with
 // itself has no effect and is dropped. A constraint without a weight gets defaultWeight(distinct), where
-// distinct is the number of pairs.
+// distinct is the number of pairs. The error is an *invalid.Error.
 func NewSet(n int, constraints []Constraint, defaultWeight func(distinct int) float64) (*Set, error) {
 	sorted := make([]Constraint, 0, len(constraints))
 	for at, c := range constraints {
@@ -120,8 +120,7 @@ func NewSet(n int, constraints []Constraint, defaultWeight func(distinct int) fl
 	}
 	for _, p := range s.pairs {
 		if math.IsInf(p.Weight, 0) {
-			return nil, fault.Invalid("BAD_WEIGHT",
-				"the weights of the %v-links %d-%d add up to infinity; use smaller weights", p.Kind, p.I, p.J)
+			return nil, invalid.New(invalid.ConstraintWeightSum, "link", p.Kind, "i", p.I, "j", p.J)
 		}
 	}
 	s.computeClosure()
@@ -133,16 +132,13 @@ func samePair(a, b Constraint) bool { return a.I == b.I && a.J == b.J && a.Kind 
 func checkConstraint(n, at int, c Constraint) error {
 	switch {
 	case c.Kind != MustLink && c.Kind != CannotLink:
-		return fault.Invalid("UNKNOWN_CONSTRAINT_KIND", "constraint %d (%d,%d) has an unknown kind; use must or cannot",
-			at, c.I, c.J)
+		return invalid.New(invalid.ConstraintKind, "constraint", at, "i", c.I, "j", c.J)
 	case c.I < 0 || int(c.I) >= n || c.J < 0 || int(c.J) >= n:
-		return fault.Invalid("INDEX_OUT_OF_RANGE", "constraint %d (%d,%d) has a point outside 0..%d", at, c.I, c.J, n-1)
+		return invalid.New(invalid.ConstraintPoints, "constraint", at, "i", c.I, "j", c.J, "limit", n-1)
 	case c.I == c.J && c.Kind == CannotLink:
-		return fault.Invalid("SELF_CANNOT_LINK", "constraint %d is a cannot-link of point %d with itself; remove it",
-			at, c.I)
+		return invalid.New(invalid.SelfCannotLink, "constraint", at, "point", c.I)
 	case c.Weighted && (!(c.Weight > 0) || math.IsInf(c.Weight, 0)):
-		return fault.Invalid("BAD_WEIGHT", "constraint %d (%d,%d) has weight %v; weights must be positive and finite",
-			at, c.I, c.J, c.Weight)
+		return invalid.New(invalid.ConstraintNotPositive, "constraint", at, "i", c.I, "j", c.J, "weight", c.Weight)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 func must(i, j int32) Constraint   { return Constraint{I: i, J: j, Kind: MustLink} }
@@ -35,21 +36,51 @@ func TestDuplicatesMergeAndSelfMustLinksAreDropped(t *testing.T) {
 }
 
 func TestBadConstraints(t *testing.T) {
+	weighted := func(weight float64) Constraint {
+		return Constraint{I: 1, J: 2, Kind: MustLink, Weight: weight, Weighted: true}
+	}
 	for name, c := range map[string]struct {
-		c      Constraint
-		reason string
+		given        []Constraint
+		reason, says string
 	}{
-		"range":            {must(0, 5), "INDEX_OUT_OF_RANGE"},
-		"negative index":   {must(-1, 2), "INDEX_OUT_OF_RANGE"},
-		"self cannot-link": {cannot(2, 2), "SELF_CANNOT_LINK"},
-		"no kind":          {Constraint{I: 1, J: 2}, "UNKNOWN_CONSTRAINT_KIND"},
-		"negative weight":  {Constraint{I: 1, J: 2, Kind: MustLink, Weight: -1, Weighted: true}, "BAD_WEIGHT"},
-		"zero weight":      {Constraint{I: 1, J: 2, Kind: MustLink, Weighted: true}, "BAD_WEIGHT"},
-		"nan weight":       {Constraint{I: 1, J: 2, Kind: MustLink, Weight: math.NaN(), Weighted: true}, "BAD_WEIGHT"},
+		"range": {[]Constraint{must(0, 1), must(0, 5)}, "INDEX_OUT_OF_RANGE",
+			"constraint 1 (0,5) has a point outside 0..4"},
+		"negative index": {[]Constraint{must(-1, 2)}, "INDEX_OUT_OF_RANGE",
+			"constraint 0 (-1,2) has a point outside 0..4"},
+		"self cannot-link": {[]Constraint{cannot(2, 2)}, "SELF_CANNOT_LINK",
+			"constraint 0 is a cannot-link of point 2 with itself; remove it"},
+		"no kind": {[]Constraint{{I: 1, J: 2}}, "UNKNOWN_CONSTRAINT_KIND",
+			"constraint 0 (1,2) has an unknown kind; use must or cannot"},
+		"negative weight": {[]Constraint{weighted(-1)}, "BAD_WEIGHT",
+			"constraint 0 (1,2) has weight -1; weights must be positive and finite"},
+		"zero weight": {[]Constraint{weighted(0)}, "BAD_WEIGHT",
+			"constraint 0 (1,2) has weight 0; weights must be positive and finite"},
+		"nan weight": {[]Constraint{weighted(math.NaN())}, "BAD_WEIGHT",
+			"constraint 0 (1,2) has weight NaN; weights must be positive and finite"},
+		"sum of weights": {[]Constraint{weighted(1e308), weighted(1e308)}, "BAD_WEIGHT",
+			"the weights of the must-links 1-2 add up to infinity; use smaller weights"},
 	} {
-		if _, err := NewSet(5, []Constraint{c.c}, UnitWeight); !fault.Is(err, c.reason) {
-			t.Errorf("%s: %v", name, err)
+		_, err := NewSet(5, c.given, UnitWeight)
+		f, is := refusal.Of(err).(*fault.Error)
+		if !is || f.Kind != fault.InvalidArgument || f.Reason != c.reason || f.Message != c.says ||
+			f.Field != "spec.supervision.constraints" {
+			t.Errorf("%s: %+v", name, f)
 		}
+	}
+}
+
+// A set that would imply too many pairs is refused before they are made.
+func TestTooManyEntailed(t *testing.T) {
+	chain := make([]Constraint, 7000)
+	for i := range chain {
+		chain[i] = must(int32(i), int32(i+1))
+	}
+	_, err := newSet(t, len(chain)+1, chain...).Entail(UnitWeight)
+	f, is := refusal.Of(err).(*fault.Error)
+	if !is || f.Reason != "TOO_MANY_ENTAILED" || f.Field != "spec.supervision.constraints" ||
+		f.Message != "the constraints imply more than 20000000 pairs; leave entail off (the closure is used "+
+			"implicitly anyway)" {
+		t.Errorf("%+v", f)
 	}
 }
 

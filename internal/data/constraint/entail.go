@@ -1,6 +1,6 @@
 package constraint
 
-import "github.com/cleave-project/cleave/internal/fault"
+import "github.com/cleave-project/cleave/internal/invalid"
 
 // MaxEntailed is the largest number of pairs that Entail and OfClasses make: they grow with the square of the size of
 // components, and with the number of classes.
@@ -34,9 +34,7 @@ func (s *Set) givenPairs() []Pair {
 func (s *Set) Entail(defaultWeight func(distinct int) float64) (*Set, error) {
 	count := s.EntailedCount()
 	if count > MaxEntailed {
-		return nil, fault.Invalid("TOO_MANY_ENTAILED",
-			"the constraints imply more than %d pairs; leave entail off (the closure is used implicitly anyway)",
-			MaxEntailed)
+		return nil, invalid.New(invalid.TooManyEntailed, "limit", MaxEntailed)
 	}
 	given := make(map[Pair]float64, len(s.pairs))
 	for _, p := range s.pairs {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/invalid"
 )
 
 // Units scales the columns of points: a value v of column f becomes (v - Center[f]) / Scale[f]. nil leaves points
@@ -14,32 +14,28 @@ type Units struct {
 	Rule          Rule // how they were found
 }
 
-// NewUnits checks units and keeps the slices.
+// NewUnits checks units and keeps the slices. The error is an *invalid.Error.
 func NewUnits(center, scale []float64) (*Units, error) {
 	if len(center) != len(scale) {
-		return nil, fault.Invalid("BAD_UNITS",
-			"the units have %d centers and %d scales; every column needs one of each", len(center), len(scale))
+		return nil, invalid.New(invalid.UnitCounts, "centers", len(center), "scales", len(scale))
 	}
 	for f := range center {
 		if !finite(center[f]) || !finite(scale[f]) || scale[f] <= 0 {
-			return nil, fault.Invalid("BAD_UNITS",
-				"column %d has the center %v and the scale %v; both must be finite, and the scale above 0", f,
-				center[f], scale[f])
+			return nil, invalid.New(invalid.UnitOfColumn, "column", f, "center", center[f], "scale", scale[f])
 		}
 	}
 	return &Units{Center: center, Scale: scale}, nil
 }
 
 // Apply returns the points in these units. It fails unless they are dense: centering would make sparse
-// points dense.
+// points dense. The error is an *invalid.Error.
 func (u *Units) Apply(d Dataset) (Dataset, error) {
 	if u == nil {
 		return d, nil
 	}
 	points, dense := d.(*Points)
 	if !dense {
-		return nil, fault.Invalid("UNSUPPORTED_DATA",
-			"only dense points have columns to scale; this data set is a different kind of data (%v)", d.Kind())
+		return nil, invalid.New(invalid.UnitsNeedPoints, "kind", d.Kind())
 	}
 	return u.ApplyToRows(points, 0)
 }
@@ -50,8 +46,7 @@ func (u *Units) ApplyToRows(points *Points, first int) (*Points, error) {
 		return points, nil
 	}
 	if len(u.Center) != points.D || len(u.Scale) != points.D {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but their units are for %d", points.D,
-			len(u.Center))
+		return nil, invalid.New(invalid.UnitColumns, "columns", points.D, "units", len(u.Center))
 	}
 	values := make([]float64, len(points.Values))
 	for i := range points.N {
@@ -59,8 +54,7 @@ func (u *Units) ApplyToRows(points *Points, first int) (*Points, error) {
 		for f, v := range points.Row(i) {
 			row[f] = (v - u.Center[f]) / u.Scale[f]
 			if !finite(row[f]) {
-				return nil, fault.InRow(first+i, "BAD_UNITS",
-					" has the value %v in column %d, which becomes %v when it is scaled", v, f, row[f])
+				return nil, invalid.InRow(first+i, invalid.ScaledValue, "value", v, "column", f, "scaled", row[f])
 			}
 		}
 	}

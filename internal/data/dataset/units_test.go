@@ -4,12 +4,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/refusal"
 )
 
 // columns makes points of columns of equal length.
@@ -150,12 +150,14 @@ func TestUnitsThatDoNotFit(t *testing.T) {
 		says   string
 	}{
 		{Units{Center: []float64{0}, Scale: []float64{1}}, points, "SIZE_MISMATCH",
-			"2 columns, but their units are for 1"},
-		{Units{Center: []float64{0, 0}, Scale: []float64{1, 1}}, sparse, "UNSUPPORTED_DATA", "sparse points"},
+			"the points have 2 columns, but their units are for 1"},
+		{Units{Center: []float64{0, 0}, Scale: []float64{1, 1}}, sparse, "UNSUPPORTED_DATA",
+			"only dense points have columns to scale; this data set is a different kind of data (sparse points)"},
 		{Units{Center: []float64{0, 0}, Scale: []float64{1, 1e-308}}, columns(t, []float64{0}, []float64{1e10}),
-			"BAD_UNITS", "column 1"},
+			"BAD_UNITS", "row 0 has the value 1e+10 in column 1, which becomes +Inf when it is scaled"},
 	} {
-		if _, err := c.units.Apply(c.data); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		_, err := c.units.Apply(c.data)
+		if err = refusal.Of(err); !fault.Is(err, c.reason) || err.Error() != c.says {
 			t.Errorf("%v: %v", c.units, err)
 		}
 	}
@@ -164,7 +166,7 @@ func TestUnitsThatDoNotFit(t *testing.T) {
 		{Center: []float64{0}, Scale: []float64{-1}},
 		{Center: []float64{math.NaN()}, Scale: []float64{1}}, {Center: []float64{0}, Scale: []float64{math.Inf(1)}},
 	} {
-		if _, err := NewUnits(bad.Center, bad.Scale); !fault.Is(err, "BAD_UNITS") {
+		if _, err := NewUnits(bad.Center, bad.Scale); !fault.Is(refusal.Of(err), "BAD_UNITS") {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}
