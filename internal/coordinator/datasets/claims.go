@@ -61,7 +61,7 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 	return view
 }
 
-// lock waits until no other record is being changed. A change made through records.Finish waits under its caller's
+// lock waits until no other record is being changed. A change made through Writer.Detach waits under its caller's
 // context: if the caller leaves before the lock is free, nothing is changed.
 func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 	select {
@@ -94,7 +94,7 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 		}
 		// This was committed, and the answer of the store was lost: nobody else writes records.
 		if existing, err = s.Touch(ctx, id); err != nil || existing == nil {
-			return nil, records.Unknown(errors.Join(err, s.notFound(id)))
+			return nil, records.Undecided(errors.Join(err, s.notFound(id)))
 		}
 	}
 	if claimOf(existing, mine.GetOwner()) != nil { // added by a concurrent upload
@@ -154,7 +154,7 @@ func (s *Store[V]) Delete(ctx context.Context, id string) error {
 	if err := fault.Required(s.word+"_id", id); err != nil {
 		return err
 	}
-	return s.cfg.Writer.Finish(ctx, func(change records.Change) error { return s.deleteClaim(change, id) })
+	return s.cfg.Writer.Detach(ctx, func(change records.Change) error { return s.deleteClaim(change, id) })
 }
 
 func (s *Store[V]) deleteClaim(change records.Change, id string) error {

@@ -79,7 +79,7 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 		"Delete":       func() error { return s.Delete(ctx, id) },
 		"DeleteUnused": func() error { return s.DeleteUnused(ctx, id, time.Now(), 0, "the test says so") },
 		"setSources": func() (err error) {
-			_ = s.cfg.Writer.Finish(ctx, func(change records.Change) error {
+			_ = s.cfg.Writer.Detach(ctx, func(change records.Change) error {
 				err = s.setSources(change, id, "", nil)
 				return nil
 			})

@@ -121,7 +121,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V,
 	if claimOf(existing, caller.Name) != nil {
 		s.cache.Put(id, value, s.Size(value))
 		if len(sources) > 0 {
-			err = s.cfg.Writer.Finish(ctx, func(change records.Change) error {
+			err = s.cfg.Writer.Detach(ctx, func(change records.Change) error {
 				return s.setSources(change, id, caller.Name, sources)
 			})
 		}
@@ -134,7 +134,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V,
 	if err := s.writeBlob(ctx, record.GetBlob(), value); err != nil {
 		return nil, err
 	}
-	stored, err := records.FinishWith(ctx, s.cfg.Writer, func(change records.Change) (*statev1.ContentRecord, error) {
+	stored, err := records.DetachValue(ctx, s.cfg.Writer, func(change records.Change) (*statev1.ContentRecord, error) {
 		return s.claimBlob(change, id, record, sources)
 	})
 	s.unlessBegun(err, record.GetBlob())
@@ -171,13 +171,16 @@ func (s *Store[V]) writeBlob(ctx context.Context, blob string, value V) error {
 	s.mu.Lock()
 	s.writing[blob] = true
 	s.mu.Unlock()
-	if err := s.cfg.Writer.CommitFor(ctx, store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
+	err := s.cfg.Writer.Detach(ctx, func(records.Change) error {
+		return s.cfg.Writer.Commit(store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}})
+	})
+	if err != nil {
 		s.settle(blob)
 		return err
 	}
-	err := s.cfg.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) })
+	err = s.cfg.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) })
 	if err != nil {
-		s.unlessBegun(s.cfg.Writer.Finish(ctx, func(records.Change) error { s.discard(blob); return nil }), blob)
+		s.unlessBegun(s.cfg.Writer.Detach(ctx, func(records.Change) error { s.discard(blob); return nil }), blob)
 	}
 	return err
 }
@@ -248,9 +251,11 @@ func (s *Store[V]) TouchAt(ctx context.Context, id string, at time.Time) (*state
 	record.LastUse = timestamppb.New(at) // also for callers, who may store a change of the record
 	if encoded, err := proto.Marshal(record); err == nil {
 		// A failure is ignored: the next use is stored instead.
-		_ = s.cfg.Writer.CommitFor(ctx, store.Txn{
-			If:  []store.Condition{{Key: s.key(id), Revision: revision}},
-			Put: []store.Entry{{Key: s.key(id), Value: encoded}},
+		_ = s.cfg.Writer.Detach(ctx, func(records.Change) error {
+			return s.cfg.Writer.Commit(store.Txn{
+				If:  []store.Condition{{Key: s.key(id), Revision: revision}},
+				Put: []store.Entry{{Key: s.key(id), Value: encoded}},
+			})
 		})
 	}
 	return record, nil

@@ -380,7 +380,7 @@ func (i *Importer) remember(ctx context.Context, request *cleavev1.ImportTableRe
 	key := keyOf(ctx, request)
 	txn := store.Txn{If: []store.Condition{{Key: key, Revision: record.revision}},
 		Put: []store.Entry{{Key: key, Value: encoded}}}
-	if err := i.d.Writer.CommitFor(ctx, txn); err != nil {
+	if err := i.d.Writer.Detach(ctx, func(records.Change) error { return i.d.Writer.Commit(txn) }); err != nil {
 		return err
 	}
 	if err := i.sweep(ctx); err != nil && !errors.Is(err, store.ErrConflict) {
@@ -417,5 +417,5 @@ func (i *Importer) sweep(ctx context.Context) error {
 	if len(txn.Delete) == 0 {
 		return nil
 	}
-	return i.d.Writer.CommitFor(ctx, txn)
+	return i.d.Writer.Detach(ctx, func(records.Change) error { return i.d.Writer.Commit(txn) })
 }

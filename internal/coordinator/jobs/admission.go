@@ -51,7 +51,7 @@ func (m *Manager) Create(ctx context.Context, s Submission) (*cleavev1.Job, erro
 	var kept atomic.Pointer[runner.Problem] // empty once the caller has left, so that only callers who wait keep memory
 	kept.Store(s.Problem)
 	defer kept.Store(nil)
-	admitted, err := records.FinishWith(ctx, m.d.Writer, func(change records.Change) (string, error) {
+	admitted, err := records.DetachValue(ctx, m.d.Writer, func(change records.Change) (string, error) {
 		admitted, err := m.admit(change, record, hash, func() *runner.Problem {
 			release()
 			return kept.Load()
@@ -154,7 +154,7 @@ func (m *Manager) commitJob(txn store.Txn, record *statev1.JobRecord, hash []byt
 		// answer was lost.
 		first, err := m.jobOfRequest(m.d.Writer.Context, owner, requestID, hash)
 		if err != nil {
-			return "", records.Unknown(err)
+			return "", records.Undecided(err)
 		}
 		return first, nil
 	}

@@ -190,8 +190,8 @@ func (m *Manager) Cancel(ctx context.Context, id string) (*cleavev1.Job, error) 
 	if j == nil {
 		return record.GetJob(), nil
 	}
-	tooLate, err := records.FinishWith(ctx, m.d.Writer, func(records.Change) (bool, error) {
-		return m.requestCancel(ctx, j)
+	tooLate, err := records.DetachValue(ctx, m.d.Writer, func(change records.Change) (bool, error) {
+		return m.requestCancel(change.Caller(), j)
 	})
 	if err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func (m *Manager) Delete(ctx context.Context, id string, used time.Time) error {
 	if err != nil {
 		return err
 	}
-	return m.d.Writer.Finish(ctx, func(change records.Change) error { return m.deleteEnded(change, record, used) })
+	return m.d.Writer.Detach(ctx, func(change records.Change) error { return m.deleteEnded(change, record, used) })
 }
 
 // deleteEnded deletes the record of a job that has ended, and then what belongs to it.
