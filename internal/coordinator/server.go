@@ -137,7 +137,7 @@ func (c *Coordinator) panicked(ctx context.Context, p any) error {
 func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
 	return c.runs.fleet.AwaitWorkers(ctx, func(workers []fleet.WorkerInfo) bool {
 		return fleet.CountIn(workers, fleet.WorkerReady) >= count
-	})
+	}, nil)
 }
 
 // ShareDataset is CreateDataset for a client in the same process. The coordinator uses the data set in place, and so
