@@ -87,11 +87,12 @@ func (m *Manager) putBlob(ctx context.Context, name string, message proto.Messag
 // or nil. If the caller leaves before it is the turn of the job, no job is created.
 func (m *Manager) admit(change records.Change, record *statev1.JobRecord, hash []byte,
 	ready func() *runner.Problem) (string, error) {
-	if err := m.admission.Acquire(change.Caller(), 1); err != nil {
+	leave, err := m.admission.create(change.Caller())
+	if err != nil {
 		return "", fault.New(fault.Canceled, "CALL_CANCELLED", "the call was canceled before the job was created").
 			Because(err)
 	}
-	defer m.admission.Release(1)
+	defer leave()
 	id := record.GetJob().GetJobId()
 	owner := record.GetJob().GetOwner()
 	requestID := record.GetJob().GetRequestId()
