@@ -147,7 +147,7 @@ func (c *Coordinator) ShareDataset(ctx context.Context, name string, data datase
 	if c.cfg.Store != storeMemory {
 		return "", errors.New("coordinator: a data set in memory cannot be shared with a durable store")
 	}
-	if id, err = c.storage.datasets.ID(data); err != nil {
+	if id, err = dataset.ID(data); err != nil {
 		return "", err
 	}
 	if existing, err := c.storage.datasets.Touch(ctx, id); existing != nil || err != nil {

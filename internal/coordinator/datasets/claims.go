@@ -87,14 +87,14 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 	}
 	if existing == nil {
 		err := s.put(id, record, store.Txn{
-			If: []store.Condition{{Key: s.key(id)}}, Put: puts, Delete: []string{records.GarbageKey(record.GetBlob())},
+			If: []store.Condition{{Key: s.kind.key(id)}}, Put: puts, Delete: []string{records.GarbageKey(record.GetBlob())},
 		})
 		if !errors.Is(err, store.ErrConflict) {
 			return record, err
 		}
 		// This was committed, and the answer of the store was lost: nobody else writes records.
 		if existing, err = s.Touch(ctx, id); err != nil || existing == nil {
-			return nil, records.Undecided(errors.Join(err, s.notFound(id)))
+			return nil, records.Undecided(errors.Join(err, s.kind.notFound(id)))
 		}
 	}
 	if claimOf(existing, mine.GetOwner()) != nil { // added by a concurrent upload
@@ -125,7 +125,7 @@ func (s *Store[V]) setSources(change records.Change, id, owner string, sources [
 	defer unlock()
 	record, err := s.Touch(change, id)
 	if err == nil && claimOf(record, owner) == nil { // it was just deleted
-		err = s.notFound(id)
+		err = s.kind.notFound(id)
 	}
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (s *Store[V]) put(id string, record *statev1.ContentRecord, txn store.Txn) 
 	if err != nil {
 		return err
 	}
-	txn.Put = append(txn.Put, store.Entry{Key: s.key(id), Value: encoded})
+	txn.Put = append(txn.Put, store.Entry{Key: s.kind.key(id), Value: encoded})
 	return s.cfg.Writer.Commit(txn)
 }
 
@@ -151,7 +151,7 @@ func (s *Store[V]) put(id string, record *statev1.ContentRecord, txn store.Txn) 
 // removes the claims of all. It fails if an unfinished job of the caller uses the value. It succeeds if there is no
 // such value, so that a client can repeat it.
 func (s *Store[V]) Delete(ctx context.Context, id string) error {
-	if err := fault.Required(s.word+"_id", id); err != nil {
+	if err := fault.Required(s.kind.word+"_id", id); err != nil {
 		return err
 	}
 	return s.cfg.Writer.Detach(ctx, func(change records.Change) error { return s.deleteClaim(change, id) })
@@ -187,8 +187,8 @@ func (s *Store[V]) deleteClaim(change records.Change, id string) error {
 		owner = &caller.Name
 	}
 	if user := s.cfg.Users.JobUsing(id, owner); user != "" {
-		return fault.New(fault.FailedPrecondition, s.reason("_IN_USE"),
-			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.noun).With("job_id", user)
+		return fault.New(fault.FailedPrecondition, s.kind.reason("_IN_USE"),
+			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.kind.noun).With("job_id", user)
 	}
 	if len(left) > 0 {
 		record.Claims = left
@@ -220,14 +220,14 @@ func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, a
 	if err := s.remove(id, record); err != nil {
 		return err
 	}
-	s.cfg.Logger.Info("deleted an unused "+s.noun, s.word, id, "used", lastUse(record), "because", why)
+	s.cfg.Logger.Info("deleted an unused "+s.kind.noun, s.kind.word, id, "used", lastUse(record), "because", why)
 	return nil
 }
 
 // remove deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the
 // next leader deletes the blob, whose garbage key is stored.
 func (s *Store[V]) remove(id string, record *statev1.ContentRecord) error {
-	txn := store.Txn{Delete: []string{s.key(id)}, Urgent: true}
+	txn := store.Txn{Delete: []string{s.kind.key(id)}, Urgent: true}
 	blob := record.GetBlob()
 	for _, claim := range record.GetClaims() {
 		if record.GetTable() != nil { // data sets are not imported
@@ -254,7 +254,8 @@ func (s *Store[V]) remove(id string, record *statev1.ContentRecord) error {
 		return nil
 	}
 	if err := s.cfg.DeleteBlob(blob); err != nil {
-		s.cfg.Logger.Warn("the blob of a deleted "+s.noun+" is left until the next start", s.word, id, "error", err)
+		s.cfg.Logger.Warn("the blob of a deleted "+s.kind.noun+" is left until the next start", s.kind.word, id,
+			"error", err)
 		return fmt.Errorf("%w: %w", errBlobLeft, err)
 	}
 	return nil

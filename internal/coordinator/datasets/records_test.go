@@ -169,7 +169,7 @@ func TestADamagedRecord(t *testing.T) {
 	s := NewDatasets(memoryConfig(t))
 	damaged := s.addPoint(t, 1)
 	sound := s.addPoint(t, 2)
-	txn := store.Txn{Put: []store.Entry{{Key: s.key(damaged), Value: []byte("x")}}}
+	txn := store.Txn{Put: []store.Entry{{Key: s.kind.key(damaged), Value: []byte("x")}}}
 	if err := s.cfg.Writer.Commit(txn); err != nil {
 		t.Fatal(err)
 	}

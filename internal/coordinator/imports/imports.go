@@ -180,7 +180,7 @@ func (i *Importer) read(ctx context.Context, request *cleavev1.ImportTableReques
 // store stores a table with the objects that it was made of.
 func (i *Importer) store(ctx context.Context, request *cleavev1.ImportTableRequest, t *table.Table,
 	sources []source) (*cleavev1.Table, error) {
-	if err := i.d.CheckDisk(i.d.Tables.Size(t)); err != nil {
+	if err := i.d.CheckDisk(t.EncodedSize()); err != nil {
 		return nil, err
 	}
 	added, err := i.d.Tables.AddFrom(ctx, request.GetDisplayName(), t, protosOf(sources), timestamppb.New(i.d.Now()))
