@@ -35,7 +35,7 @@ type Store[V any] struct {
 	// memory for decoding is needed once.
 	decodeLock chan struct{}
 	// recordLock is a semaphore, held while a record is changed. It is not a mutex because the store may take long to
-	// answer.
+	// answer. Callers of methods whose names end with Locked hold it.
 	recordLock chan struct{}
 	cache      *Cache[V]
 
@@ -154,7 +154,7 @@ func (s *Store[V]) claimBlob(change records.Change, id string, record *statev1.C
 		return nil, err
 	}
 	defer unlock()
-	stored, err := s.claim(change, id, record, sources)
+	stored, err := s.claimLocked(change, id, record, sources)
 	switch {
 	case err == nil && stored.GetBlob() == record.GetBlob():
 		s.settle(record.GetBlob())
