@@ -218,7 +218,7 @@ func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (in
 	}
 	if err != nil {
 		if err = s.explain(err); OutcomeOf(err).MayPass() {
-			term.doubt(mark)
+			term.retire(mark)
 		}
 		return 0, err
 	}
