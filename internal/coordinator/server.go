@@ -106,11 +106,11 @@ func (c *Coordinator) answer(ctx context.Context, method string, began time.Time
 // UNAVAILABLE, so that clients retry. If its store has failed, the status says so. Errors that are not the caller's
 // fault are also logged with their cause.
 func (c *Coordinator) toStatus(ctx context.Context, method string, err error) error {
-	outcome := store.OutcomeOf(err)
+	ofStore := store.AnswerOf(err)
 	switch {
-	case errors.Is(err, jobs.ErrStopping), outcome == store.Closed:
+	case errors.Is(err, jobs.ErrStopping), ofStore == store.Closed:
 		return wire.Unavailable("SHUTTING_DOWN", "the coordinator is shutting down; try again when it is back")
-	case outcome == store.Deposed:
+	case ofStore == store.Deposed:
 		return wire.Unavailable(wire.NotLeader, "this coordinator no longer leads; try again")
 	}
 	answer := wire.Status(err)

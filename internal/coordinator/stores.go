@@ -109,8 +109,8 @@ func (c *Coordinator) takeBlobsSoon(ctx context.Context) error {
 	defer cancel()
 	err := ownership.Take(first)
 	mayPass := func(err error) bool {
-		outcome := store.OutcomeOf(err)
-		return outcome.MayPass() || outcome == store.NoSpace
+		answer := store.AnswerOf(err)
+		return answer.MayPass() || answer == store.NoSpace
 	}
 	if !mayPass(err) {
 		return err

@@ -182,7 +182,7 @@ func (l *Log) FlushLoop(ctx context.Context) error {
 		}
 		err := l.Flush()
 		pause := dial.NewBackoff(records.StoreRetries)
-		for store.OutcomeOf(err) == store.NoSpace && pause.Wait(ctx) == nil {
+		for store.AnswerOf(err) == store.NoSpace && pause.Wait(ctx) == nil {
 			err = l.Flush()
 		}
 		if ctx.Err() != nil {

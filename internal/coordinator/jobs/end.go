@@ -160,7 +160,7 @@ func (m *Manager) publishEnd(j *Job, e ending, notification []store.Entry) {
 func (m *Manager) cleanUp(j *Job, e ending) {
 	for _, prefix := range e.garbage {
 		err := m.d.Garbage.Delete(m.d.Writer.Context, prefix)
-		if err != nil && store.OutcomeOf(err) != store.NoSpace {
+		if err != nil && store.AnswerOf(err) != store.NoSpace {
 			m.d.Logger.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix,
 				"error", err)
 		}

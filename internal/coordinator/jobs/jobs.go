@@ -99,7 +99,7 @@ var ErrStopping = errors.New("the coordinator is shutting down")
 // Interrupted reports whether err only means that this coordinator is shutting down, no longer leads, or has lost its
 // store. What it did not finish is left to the next coordinator.
 func Interrupted(err error) bool {
-	return errors.Is(err, ErrStopping) || store.OutcomeOf(err).IsFinal()
+	return errors.Is(err, ErrStopping) || store.AnswerOf(err).IsFinal()
 }
 
 // RunsOn reports whether a job that runs uses a data set.

@@ -179,7 +179,7 @@ func (m *Manager) startSnapshots(j *Job, p *runner.Problem) (ctx context.Context
 	}
 	_, limit := m.d.Problems.SnapshotBytes(p)
 	run, err := m.openSnapshots(j, limit)
-	for pause := dial.NewBackoff(resultRetries); store.OutcomeOf(err) == store.Unanswered && pause.Wait(j.ctx) == nil; {
+	for pause := dial.NewBackoff(resultRetries); store.AnswerOf(err) == store.Unanswered && pause.Wait(j.ctx) == nil; {
 		m.d.Logger.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)
 		run, err = m.openSnapshots(j, limit)
 	}

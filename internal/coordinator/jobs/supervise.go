@@ -235,7 +235,7 @@ func (m *Manager) awaitProblem(j *Job, o *observer) (*runner.Problem, error) {
 		if err == nil {
 			ready, err = m.d.Problems.Make(j.ctx, p, runner.Accepted)
 		}
-		if store.OutcomeOf(err) != store.Unanswered {
+		if store.AnswerOf(err) != store.Unanswered {
 			return ready, err
 		}
 		m.d.Logger.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)

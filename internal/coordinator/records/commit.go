@@ -51,12 +51,12 @@ const StoreBusy = "STORE_BUSY"
 // committed although its answer was lost has no further effect or, if it requires that a key is new, ends in a
 // conflict.
 func (w *Writer) Commit(txn store.Txn) error {
-	return w.commitWhile(txn, store.Outcome.MayPass)
+	return w.commitWhile(txn, store.Answer.MayPass)
 }
 
 // CommitWaitingForSpace is Commit, but waits for space on a full disk.
 func (w *Writer) CommitWaitingForSpace(txn store.Txn) error {
-	return w.commitWhile(txn, func(o store.Outcome) bool { return o.MayPass() || o == store.NoSpace })
+	return w.commitWhile(txn, func(a store.Answer) bool { return a.MayPass() || a == store.NoSpace })
 }
 
 // Change is the context of a change that Detach makes for a caller. It has the values of the caller's context, but ends
@@ -116,19 +116,19 @@ func DetachValue[T any](ctx context.Context, w *Writer, do func(Change) (T, erro
 // Wait waits for the changes that Detach has begun. They end soon after the Writer's context.
 func (w *Writer) Wait() { w.detached.Wait() }
 
-// commitWhile tries to commit a transaction until it succeeds or fails with an outcome that will not pass.
-func (w *Writer) commitWhile(txn store.Txn, mayPass func(store.Outcome) bool) error {
+// commitWhile tries to commit a transaction until it succeeds or gets an answer that stays the same.
+func (w *Writer) commitWhile(txn store.Txn, mayPass func(store.Answer) bool) error {
 	undecided := false // whether an earlier attempt may have been committed
 	for pause := dial.NewBackoff(StoreRetries); ; {
 		_, err := w.State.Commit(w.Context, txn)
-		outcome := store.OutcomeOf(err)
-		if err != nil && undecided && outcome != store.Conflict {
+		answer := store.AnswerOf(err)
+		if err != nil && undecided && answer != store.Conflict {
 			err = Undecided(err)
 		}
-		if err == nil || !mayPass(outcome) || w.Context.Err() != nil {
+		if err == nil || !mayPass(answer) || w.Context.Err() != nil {
 			return err
 		}
-		undecided = undecided || outcome.MayBeCommitted()
+		undecided = undecided || answer.MayBeCommitted()
 		w.Logger.Warn("the state store is unavailable, trying again", "key", firstKey(txn), "error", err)
 		if pause.Wait(w.Context) != nil {
 			return err
@@ -160,7 +160,7 @@ func Undecided(err error) error { return undecidedError{err} }
 // last attempt or an earlier one. Whatever the transaction refers to must then be kept.
 func MayBeCommitted(err error) bool {
 	_, undecided := errors.AsType[undecidedError](err)
-	return undecided || store.OutcomeOf(err).MayBeCommitted()
+	return undecided || store.AnswerOf(err).MayBeCommitted()
 }
 
 // Batch collects entries into transactions.

@@ -341,7 +341,7 @@ func (s *Sender) attempt(n *notification) bool {
 		return false
 	case errors.Is(err, store.ErrNotFound):
 		return true
-	case store.OutcomeOf(err).MayPass():
+	case store.AnswerOf(err).MayPass():
 		s.Logger.Warn("a notification cannot be read now; trying again", "key", n.key, "error", err)
 		return false
 	}
