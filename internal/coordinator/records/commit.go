@@ -22,16 +22,15 @@ var StoreRetries = dial.BackoffPolicy{First: 50 * time.Millisecond, Max: 30 * ti
 const MaxTxnChanges = 100
 
 // Writer makes transactions durable. Only the leader has one. It is safe for concurrent use. While the store does not
-// answer, every method tries again until Context ends. The methods differ in what else they do:
+// answer, every method tries again until Context ends. This is how they differ, and what each is for:
 //
-//	                       if the disk is full  if the caller leaves  for
-//	Commit                 fails                is not told           work that can be done later, or is within Detach
-//	CommitWaitingForSpace  waits for space      is not told           what a run has done, which would be lost
-//	Detach                 is as what it calls  returns; the rest     every change that a call asks for
-//	                                            goes on
+//	                       on a full disk   after the caller has left   for
+//	Commit                 fails            goes on, as does its call   a part of Detach, and what may be done later
+//	CommitWaitingForSpace  waits for space  goes on, as does its call   what a run has done, which would be lost
+//	Detach                 as its commits   goes on, and has returned   every change that a client asks for
 //
-// DetachValue is Detach for a change that returns a value. An error of any of them leaves open whether a transaction
-// was committed if MayBeCommitted reports so.
+// DetachValue is Detach for a change that returns a value. If any of them fails, MayBeCommitted says whether the
+// transaction may be durable nevertheless.
 type Writer struct {
 	State   store.State
 	Context context.Context // ends when writing must stop
