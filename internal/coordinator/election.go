@@ -142,8 +142,8 @@ func (c *Coordinator) deletePostponed() {
 func (c *Coordinator) retry(ctx context.Context, warning string, call func() error) error {
 	for pause := dial.NewBackoff(records.StoreRetries); ; {
 		err := call()
-		outcome := store.OutcomeOf(err)
-		mayPass := outcome == store.Unanswered || store.IsShared(c.cfg.Store) && outcome.MayPassWithSpace()
+		answer := store.AnswerOf(err)
+		mayPass := answer == store.Unanswered || store.IsShared(c.cfg.Store) && answer.MayPassWithSpace()
 		if !mayPass {
 			return err
 		}
@@ -295,5 +295,5 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 
 // endsTerm reports whether err only means that this coordinator cannot lead at the moment.
 func endsTerm(err error) bool {
-	return errors.Is(err, errDeposed) || jobs.Interrupted(err) || store.OutcomeOf(err) == store.Unanswered
+	return errors.Is(err, errDeposed) || jobs.Interrupted(err) || store.AnswerOf(err) == store.Unanswered
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -116,7 +117,9 @@ func TestABusyStoreLeavesNoBlobs(t *testing.T) {
 		hangs.Store(true)
 		left, leave := context.WithCancel(t.Context())
 		leave()
-		for !fault.Is(h.Coordinator.Writer().CommitFor(left, store.Txn{}), "STORE_BUSY") {
+		w := h.Coordinator.Writer()
+		commit := func(records.Change) error { return w.Commit(store.Txn{}) }
+		for !fault.Is(w.Detach(left, commit), "STORE_BUSY") {
 		}
 	})
 	blobs.Stored = func(name string) {

@@ -106,11 +106,11 @@ func (c *Coordinator) answer(ctx context.Context, method string, began time.Time
 // UNAVAILABLE, so that clients retry. If its store has failed, the status says so. Errors that are not the caller's
 // fault are also logged with their cause.
 func (c *Coordinator) toStatus(ctx context.Context, method string, err error) error {
-	outcome := store.OutcomeOf(err)
+	ofStore := store.AnswerOf(err)
 	switch {
-	case errors.Is(err, jobs.ErrStopping), outcome == store.Closed:
+	case errors.Is(err, jobs.ErrStopping), ofStore == store.Closed:
 		return wire.Unavailable("SHUTTING_DOWN", "the coordinator is shutting down; try again when it is back")
-	case outcome == store.Deposed:
+	case ofStore == store.Deposed:
 		return wire.Unavailable(wire.NotLeader, "this coordinator no longer leads; try again")
 	}
 	answer := wire.Status(err)
@@ -137,7 +137,7 @@ func (c *Coordinator) panicked(ctx context.Context, p any) error {
 func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
 	return c.runs.fleet.AwaitWorkers(ctx, func(workers []fleet.WorkerInfo) bool {
 		return fleet.CountIn(workers, fleet.WorkerReady) >= count
-	})
+	}, nil)
 }
 
 // ShareDataset is CreateDataset for a client in the same process. The coordinator uses the data set in place, and so
@@ -147,7 +147,7 @@ func (c *Coordinator) ShareDataset(ctx context.Context, name string, data datase
 	if c.cfg.Store != storeMemory {
 		return "", errors.New("coordinator: a data set in memory cannot be shared with a durable store")
 	}
-	if id, err = c.storage.datasets.ID(data); err != nil {
+	if id, err = dataset.ID(data); err != nil {
 		return "", err
 	}
 	if existing, err := c.storage.datasets.Touch(ctx, id); existing != nil || err != nil {

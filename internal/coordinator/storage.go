@@ -112,7 +112,7 @@ func (s *storage) failure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_, err := s.state.Get(ctx, records.CreatedKey)
-	if store.OutcomeOf(err) == store.Failed {
+	if store.AnswerOf(err) == store.Failed {
 		return err
 	}
 	return nil // also if it cannot be reached, since another coordinator may lead then

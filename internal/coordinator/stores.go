@@ -21,7 +21,7 @@ import (
 // would hide that until the backups are gone.
 func (c *Coordinator) checkStores(ctx context.Context) error {
 	if c.cfg.Store == storeMemory && c.cfg.Stores.State == nil { // always empty at the start
-		if err := c.claim().Refuse(ctx); fault.Is(err, records.ForeignBlobs) {
+		if err := c.ownership().Refuse(ctx); fault.Is(err, records.ForeignBlobs) {
 			return err
 		}
 		return nil
@@ -38,7 +38,7 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 		if err := c.storage.writer.Commit(store.Txn{Put: []store.Entry{created}}); err != nil {
 			return err
 		}
-		return c.claim().Make(ctx)
+		return c.ownership().Take(ctx)
 	}
 	var layout []byte
 	if entries[0].Key == records.CreatedKey { // it sorts before all other keys
@@ -53,7 +53,7 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 	if err := c.checkBlobs(ctx); err != nil {
 		return err
 	}
-	return c.claimSoon(ctx)
+	return c.takeBlobsSoon(ctx)
 }
 
 // refuseLeftovers rejects a blob store that is not empty, for a state that is.
@@ -63,7 +63,7 @@ func (c *Coordinator) refuseLeftovers(ctx context.Context) error {
 		return err
 	}
 	if len(blobs) == 0 {
-		return c.claim().Refuse(ctx)
+		return c.ownership().Refuse(ctx)
 	}
 	owner := ""
 	if o, err := records.ReadOwner(ctx, c.storage.blobs); err == nil {
@@ -83,32 +83,32 @@ func (c *Coordinator) listBlobs(ctx context.Context) ([]string, error) {
 }
 
 const (
-	// claimTimeout is how long the start waits for the blob store to tell which cluster it belongs to.
-	claimTimeout = time.Second
-	// claimSettle is longer than writing a small object takes.
-	claimSettle = time.Second
+	// ownerTimeout is how long the start waits for the blob store to tell which cluster it belongs to.
+	ownerTimeout = time.Second
+	// ownerSettle is longer than writing a small object takes.
+	ownerSettle = time.Second
 )
 
-// claim returns the claim of this cluster on its blob store.
-func (c *Coordinator) claim() records.ClusterClaim {
-	claim := records.ClusterClaim{State: c.storage.state, Blobs: c.storage.blobs, Commit: c.storage.writer.Commit,
-		Where: c.cfg.Blobs, Host: c.advertised(), Now: c.cfg.Now(), Settle: claimSettle}
+// ownership returns what makes the blob store belong to this cluster.
+func (c *Coordinator) ownership() records.BlobsOwnership {
+	ownership := records.BlobsOwnership{State: c.storage.state, Blobs: c.storage.blobs, Commit: c.storage.writer.Commit,
+		Where: c.cfg.Blobs, Host: c.advertised(), Now: c.cfg.Now(), Settle: ownerSettle}
 	if c.cfg.Stores.Blobs != nil || c.cfg.Blobs == blobsInMemory ||
 		c.cfg.Store == storeEmbedded && c.cfg.Blobs == defaultBlobs(c.cfg.DataDir) {
-		claim.Settle = 0 // the data directory is locked
+		ownership.Settle = 0 // the data directory is locked
 	}
-	return claim
+	return ownership
 }
 
-// claimSoon claims the blob store of a cluster that was used before. If the store does not answer, the coordinator
-// starts all the same, as it does without blobs, and the claim is repeated until it does. If the store then turns out
-// to belong to another cluster, or its owner cannot be read, the coordinator ends, since it would not start either.
-func (c *Coordinator) claimSoon(ctx context.Context) error {
-	claim := c.claim()
-	first, cancel := context.WithTimeout(ctx, claimTimeout+claim.Settle)
+// takeBlobsSoon takes the blob store of a cluster that was used before. If the store does not answer, the coordinator
+// starts all the same, as it does without blobs, and tries again until it does. If the store then turns out to belong
+// to another cluster, or its owner cannot be read, the coordinator ends, since it would not start either.
+func (c *Coordinator) takeBlobsSoon(ctx context.Context) error {
+	ownership := c.ownership()
+	first, cancel := context.WithTimeout(ctx, ownerTimeout+ownership.Settle)
 	defer cancel()
-	err := claim.Make(first)
-	mayPass := func(err error) bool { return store.OutcomeOf(err).MayPassWithSpace() }
+	err := ownership.Take(first)
+	mayPass := func(err error) bool { return store.AnswerOf(err).MayPassWithSpace() }
 	if !mayPass(err) {
 		return err
 	}
@@ -116,7 +116,7 @@ func (c *Coordinator) claimSoon(ctx context.Context) error {
 	c.log.Warn(asking, "error", err)
 	c.sweeping.Go(func() {
 		for pause := dial.NewBackoff(records.StoreRetries); pause.Wait(c.storeCtx) == nil; {
-			switch err := claim.Make(c.storeCtx); {
+			switch err := ownership.Take(c.storeCtx); {
 			case err == nil || jobs.Interrupted(err):
 				return
 			case mayPass(err):
@@ -161,7 +161,7 @@ func (c *Coordinator) restore(ctx context.Context) error {
 	}
 	c.log.Info("restoring a backup", "file", c.cfg.Restore)
 	head, err := backup.Restore(ctx, c.cfg.Restore, backup.Target{State: c.storage.state, Blobs: c.storage.blobs,
-		Commit: c.storage.writer.Commit, Claim: c.claim().Make})
+		Commit: c.storage.writer.Commit, TakeBlobs: c.ownership().Take})
 	if err != nil {
 		return err
 	}

@@ -235,12 +235,17 @@ func (f *Fleet) Workers() []WorkerInfo {
 	return infos
 }
 
-// AwaitWorkers blocks until enough accepts the workers.
-func (f *Fleet) AwaitWorkers(ctx context.Context, enough func([]WorkerInfo) bool) error {
+// AwaitWorkers blocks until enough accepts the workers. Whenever it does not, AwaitWorkers calls waiting, if that is
+// not nil.
+func (f *Fleet) AwaitWorkers(ctx context.Context, enough func([]WorkerInfo) bool, waiting func([]WorkerInfo)) error {
 	for {
 		changed := f.Changed()
-		if enough(f.Workers()) {
+		workers := f.Workers()
+		if enough(workers) {
 			return nil
+		}
+		if waiting != nil {
+			waiting(workers)
 		}
 		select {
 		case <-changed:

@@ -264,7 +264,7 @@ func TestAFileThatCannotBeInspectedIsNotMissing(t *testing.T) {
 	_, sizeErr := d.size(t.Context(), "file/blob") // what is not a directory has no files
 	_, openErr := d.open(t.Context(), "file/blob", 0, -1)
 	for _, err := range []error{sizeErr, openErr} {
-		if err == nil || !OutcomeOf(blobError("blob", err)).MayPass() {
+		if err == nil || !AnswerOf(blobError("blob", err)).MayPass() {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -154,7 +154,7 @@ func (s *boltState) reason() error {
 }
 
 // failed reports whether the state has ended because its file cannot be used any more.
-func (s *boltState) failed() bool { return OutcomeOf(s.reason()) == Failed }
+func (s *boltState) failed() bool { return AnswerOf(s.reason()) == Failed }
 
 // fail ends the state because its file cannot be used any more, and returns the error of all calls from then on, so
 // that the program can say why it stops.

@@ -168,7 +168,7 @@ func TestEmbeddedFileCutWhileInUse(t *testing.T) {
 				for range 2 {
 					err := use(s)
 					wantReason(t, err, storeDamaged)
-					if OutcomeOf(err) != Failed {
+					if AnswerOf(err) != Failed {
 						t.Errorf("not as of a store that failed: %v", err)
 					}
 					if strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), want) {

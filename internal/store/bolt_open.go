@@ -67,7 +67,7 @@ func openBolt(ctx context.Context, dir string, log hclog.Logger) (*boltState, er
 	slow := time.AfterFunc(slowStart, func() { log.Warn("the state store takes long to read its file", "dir", dir) })
 	defer slow.Stop()
 	path := filepath.Join(dir, boltFile)
-	db, err := openLocked(dir, log)
+	db, err := openIn(dir, log)
 	if err != nil {
 		unlock()
 		return nil, explainOpen(err, dir)
@@ -106,8 +106,8 @@ func lockDirectory(dir string) (unlock func(), err error) {
 	return func() { lock.Close() }, nil
 }
 
-// openLocked opens the file in a directory that this process has locked, after a look at it.
-func openLocked(dir string, log hclog.Logger) (*bbolt.DB, error) {
+// openIn opens the file in a directory that this process has locked, after a look at it.
+func openIn(dir string, log hclog.Logger) (*bbolt.DB, error) {
 	path := filepath.Join(dir, boltFile)
 	_, err := os.Stat(path)
 	switch {

@@ -50,7 +50,7 @@ func TestADiskThatHangs(t *testing.T) {
 		s := &boltState{requests: make(chan *request), ended: make(chan struct{})}
 		began := time.Now()
 		_, err := s.submit(t.Context(), &request{})
-		if took := time.Since(began); OutcomeOf(err) != Unanswered || took != patience {
+		if took := time.Since(began); AnswerOf(err) != Unanswered || took != patience {
 			t.Errorf("after %v: %v", took, err)
 		}
 		select {
@@ -60,7 +60,7 @@ func TestADiskThatHangs(t *testing.T) {
 		}
 		go func() { <-s.requests }() // and never answers
 		_, err = s.submit(t.Context(), &request{})
-		if took := time.Since(began); OutcomeOf(err) != Unanswered || took != 2*patience {
+		if took := time.Since(began); AnswerOf(err) != Unanswered || took != 2*patience {
 			t.Errorf("after %v: %v", took, err)
 		}
 	})

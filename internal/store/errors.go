@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
-// Errors of stores. Callers tell them apart by OutcomeOf, and where one of them is an answer, by errors.Is.
+// Errors of stores. Callers tell them apart by AnswerOf, and where a call expects one of them, by errors.Is.
 var (
 	ErrNotFound  = errors.New("store: not found")
 	ErrConflict  = errors.New("store: a condition of the transaction does not hold")

@@ -22,7 +22,7 @@ import (
 func TestAFullDiskSaysSo(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "/data/blobs/jobs/1/labels.17ab.tmp", Err: syscall.ENOSPC}
 	err := blobError("jobs/1/labels", full)
-	if !fault.Is(err, "DISK_FULL") || OutcomeOf(err) != NoSpace || strings.Contains(err.Error(), "/data") {
+	if !fault.Is(err, "DISK_FULL") || AnswerOf(err) != NoSpace || strings.Contains(err.Error(), "/data") {
 		t.Errorf("got %v", err)
 	}
 	_, err = (&explainingWriter{failingWriter{full}, &directory{}, "jobs/1/labels"}).Write([]byte("x"))
@@ -36,7 +36,7 @@ func TestBlobErrorsLeaveOutPaths(t *testing.T) {
 	} {
 		err := blobError("jobs/1/labels", cause)
 		f, _ := errors.AsType[*fault.Error](err)
-		if !fault.Is(err, "BLOBS_UNAVAILABLE") || OutcomeOf(err) != Unanswered || !errors.Is(f.Cause, syscall.EIO) ||
+		if !fault.Is(err, "BLOBS_UNAVAILABLE") || AnswerOf(err) != Unanswered || !errors.Is(f.Cause, syscall.EIO) ||
 			strings.Contains(err.Error(), "/data") || !strings.Contains(err.Error(), "jobs/1/labels") {
 			t.Errorf("got %v", err)
 		}
@@ -71,7 +71,7 @@ func (failingDriver) Close() error { return nil }
 func TestTheSizeOfABlobInAStoreThatFails(t *testing.T) {
 	b := &sealedBlobs{bucket: objectStore{blob.NewBucket(failingDriver{failure: errors.New("503 Slow Down")})}}
 	defer b.Close()
-	if _, err := b.Size(t.Context(), "labels"); OutcomeOf(err) != Unanswered {
+	if _, err := b.Size(t.Context(), "labels"); AnswerOf(err) != Unanswered {
 		t.Errorf("got %v", err)
 	}
 	b = &sealedBlobs{bucket: objectStore{blob.NewBucket(failingDriver{failure: ErrNotFound})}}

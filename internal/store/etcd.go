@@ -217,8 +217,8 @@ func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (in
 		return s.commitAtQuota(ctx, txn, err)
 	}
 	if err != nil {
-		if err = s.explain(err); OutcomeOf(err).MayPass() {
-			term.doubt(mark)
+		if err = s.explain(err); AnswerOf(err).MayPass() {
+			term.retire(mark)
 		}
 		return 0, err
 	}

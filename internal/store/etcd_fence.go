@@ -17,7 +17,7 @@ type mark struct {
 	// mu guards the fields below.
 	mu       sync.Mutex
 	revision int64
-	doubted  bool // a transaction with this mark got no answer
+	retired  bool // a transaction with this mark got no answer
 }
 
 // errMoved reports that a transaction had an old mark and did nothing.
@@ -28,11 +28,11 @@ func (t *etcdTerm) holds() clientv3.Cmp {
 	return clientv3.Compare(clientv3.CreateRevision(t.key), "=", t.revision)
 }
 
-// fence returns the mark for the next transaction, after moving it if it is in doubt.
+// fence returns the mark for the next transaction, after moving it if it is retired.
 func (t *etcdTerm) fence(ctx context.Context) (int64, error) {
 	t.mark.mu.Lock()
 	defer t.mark.mu.Unlock()
-	if !t.mark.doubted {
+	if !t.mark.retired {
 		return t.mark.revision, nil
 	}
 	write := clientv3.OpPut(t.key, t.name, clientv3.WithLease(t.lease))
@@ -43,15 +43,15 @@ func (t *etcdTerm) fence(ctx context.Context) (int64, error) {
 	if !resp.Succeeded {
 		return 0, t.over()
 	}
-	t.mark.revision, t.mark.doubted = resp.Header.Revision, false
+	t.mark.revision, t.mark.retired = resp.Header.Revision, false
 	return t.mark.revision, nil
 }
 
-// doubt makes fence move the mark before the next transaction, if used is still the current mark.
-func (t *etcdTerm) doubt(used int64) {
+// retire makes fence move the mark before the next transaction, if used is still the current mark.
+func (t *etcdTerm) retire(used int64) {
 	t.mark.mu.Lock()
 	defer t.mark.mu.Unlock()
-	t.mark.doubted = t.mark.doubted || used == t.mark.revision
+	t.mark.retired = t.mark.retired || used == t.mark.revision
 }
 
 // moved records that an attempt without an answer has moved the mark.

@@ -25,7 +25,7 @@ func TestLateTransactionsDoNothing(t *testing.T) {
 	if !late() {
 		t.Fatal("a transaction that is in time is refused")
 	}
-	term.doubt(old)
+	term.retire(old)
 	commit(t, s, Txn{Put: []Entry{{Key: "x", Value: []byte("new")}}})
 	if late() || string(get(t, s, "x").Value) != "new" {
 		t.Error("a transaction that is late has changed something")
@@ -33,7 +33,7 @@ func TestLateTransactionsDoNothing(t *testing.T) {
 
 	// The attempt to move the mark may be late, too.
 	now := term.mark.revision
-	term.mark.doubted = true
+	term.mark.retired = true
 	_, err = term.fence(t.Context())
 	check(t, err)
 	term.mark.revision = now // as if there had been no answer

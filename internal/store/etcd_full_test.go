@@ -27,7 +27,7 @@ func TestEtcdAtItsQuota(t *testing.T) {
 				key := fmt.Sprintf("%d/%d", writer, n)
 				revision, err := s.Commit(t.Context(), Txn{Put: []Entry{{Key: key, Value: value}}})
 				stored, getErr := s.Get(t.Context(), key)
-				if OutcomeOf(err) == NoSpace && errors.Is(getErr, ErrNotFound) {
+				if AnswerOf(err) == NoSpace && errors.Is(getErr, ErrNotFound) {
 					full.Add(1)
 					return
 				}
@@ -47,7 +47,7 @@ func TestEtcdAtItsQuota(t *testing.T) {
 	// What puts nothing is still possible, but makes no room.
 	commit(t, s, Txn{Delete: []string{"0/0"}})
 	small := Txn{Put: []Entry{{Key: "small"}}, Delete: []string{"1/0"}}
-	if _, err := s.Commit(t.Context(), small); OutcomeOf(err) != NoSpace {
+	if _, err := s.Commit(t.Context(), small); AnswerOf(err) != NoSpace {
 		t.Errorf("a commit returned %v", err)
 	}
 	get(t, s, "1/0")

@@ -121,7 +121,7 @@ func (w observedWriter) Write(p []byte) (int, error) {
 // isFailure reports whether err is a failure of the store, as opposed to a regular answer, the end of a term, or a call
 // that its caller gave up.
 func isFailure(err error) bool {
-	switch OutcomeOf(err) {
+	switch AnswerOf(err) {
 	case Done, Conflict, Deposed, Closed:
 		return false
 	case Refused:

@@ -106,7 +106,7 @@ func writeUntilFull(t *testing.T, dir string) {
 		_, err = s.Commit(t.Context(), Txn{Put: []Entry{{Key: "big", Value: make([]byte, 1<<20)}}})
 	}
 	wantReason(t, err, "STORE_FAILED")
-	if OutcomeOf(err) != Failed {
+	if AnswerOf(err) != Failed {
 		t.Errorf("not as of a store that failed: %v", err)
 	}
 	waitLost(t, term)

@@ -9,7 +9,7 @@
 // reference to a missing one. Large blobs are marked as garbage before they are written, so a crash does not leak them.
 // Small ones are found by a sweep when a coordinator starts.
 //
-// OutcomeOf classifies the error of a call:
+// AnswerOf classifies the error of a call:
 //
 //	            means                                    may pass   a Commit may have    the process is done
 //	                                                     by itself  been committed       with the store
@@ -92,7 +92,7 @@ type State interface {
 
 	// Commit applies a transaction atomically and durably and returns the revision it created. It returns ErrConflict
 	// if a condition does not hold and ErrNotLeader if this process does not, or no longer, lead; in both cases
-	// nothing was changed. After other errors, OutcomeOf says whether the transaction may have been committed.
+	// nothing was changed. After other errors, AnswerOf says whether the transaction may have been committed.
 	Commit(ctx context.Context, txn Txn) (revision int64, err error)
 
 	// Lead blocks until this process is the only leader among all that use the same state. The name tells people who

@@ -13,10 +13,10 @@ import (
 // with Locked.
 var lockedTypes = []string{"state", "placement", "handovers", "handover", "blame"}
 
-// In package fleet, a function whose name ends with Locked expects its caller to hold a mutex.
+// A function whose name ends with Locked expects its caller to hold a mutex.
 func TestCallersOfLockedFunctionsLock(t *testing.T) {
 	for _, f := range goFiles(t) {
-		if f.isTest() || path.Dir(f.path) != "internal/fleet" {
+		if f.isTest() || !strings.HasPrefix(f.path, "internal/") {
 			continue
 		}
 		for _, problem := range lockProblems(f) {
@@ -34,7 +34,7 @@ func lockProblems(f goFile) (problems []string) {
 			continue
 		}
 		named := strings.HasSuffix(d.Name.Name, "Locked")
-		if d.Recv != nil && !named && slices.Contains(lockedTypes, receiver(d)) {
+		if d.Recv != nil && !named && path.Dir(f.path) == "internal/fleet" && slices.Contains(lockedTypes, receiver(d)) {
 			problems = append(problems, fmt.Sprintf("%s:%d: the name of %s must end with Locked: its caller holds "+
 				"the mutex", f.path, f.line(d.Pos()), d.Name.Name))
 		}
@@ -50,7 +50,8 @@ func lockProblems(f goFile) (problems []string) {
 // mutex or its caller holds one.
 func unlockedCalls(body *ast.BlockStmt, held bool) (calls []*ast.CallExpr) {
 	held = held || locks(body)
-	later := map[ast.Expr]bool{} // functions that run when their caller may no longer hold the mutex
+	later := map[ast.Expr]bool{}  // functions that run when their caller may no longer hold the mutex
+	locked := map[ast.Expr]bool{} // functions that are called with the mutex
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
@@ -61,9 +62,10 @@ func unlockedCalls(body *ast.BlockStmt, held bool) (calls []*ast.CallExpr) {
 			}
 			for _, argument := range n.Args {
 				later[argument] = called(n) == "Go" || called(n) == "AfterFunc"
+				locked[argument] = called(n) == "update" // such methods lock, call and unlock
 			}
 		case *ast.FuncLit:
-			calls = append(calls, unlockedCalls(n.Body, held && !later[n])...)
+			calls = append(calls, unlockedCalls(n.Body, held && !later[n] || locked[n])...)
 			return false
 		}
 		return true
@@ -71,12 +73,12 @@ func unlockedCalls(body *ast.BlockStmt, held bool) (calls []*ast.CallExpr) {
 	return calls
 }
 
-// locks reports whether a function locks a mutex.
+// locks reports whether a function locks a mutex, or calls a method lock.
 func locks(body *ast.BlockStmt) bool {
 	found := false
 	ast.Inspect(body, func(n ast.Node) bool {
 		if call, is := n.(*ast.CallExpr); is {
-			found = found || called(call) == "Lock" || called(call) == "RLock"
+			found = found || slices.Contains([]string{"Lock", "RLock", "lock"}, called(call))
 		}
 		_, literal := n.(*ast.FuncLit)
 		return !literal
@@ -103,6 +105,9 @@ func TestLockProblems(t *testing.T) {
 		{"no mutex", "func f() { gLocked() }", "f calls gLocked"},
 		{"a mutex", "func f() { mu.Lock(); x.gLocked() }", ""},
 		{"the caller's mutex", "func fLocked() { for { gLocked() } }", ""},
+		{"a method lock", "func f() { defer q.lock()(); q.gLocked() }", ""},
+		{"in an update", "func f() { b.update(func() { gLocked() }) }", ""},
+		{"not in an update", "func f() { b.update(func() {}); gLocked() }", "f calls gLocked"},
 		{"at once", "func f() { mu.Lock(); each(func() { gLocked() }) }", ""},
 		{"later", "func fLocked() { time.AfterFunc(d, func() { gLocked() }) }", "fLocked calls gLocked"},
 		{"later, with a mutex", "func fLocked() { time.AfterFunc(d, func() { mu.Lock(); gLocked() }) }", ""},

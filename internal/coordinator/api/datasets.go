@@ -129,7 +129,7 @@ func (s *Tables) CreateTable(
 	if err != nil {
 		return err
 	}
-	if err := s.Room.CheckDisk(s.Tables.Size(t)); err != nil {
+	if err := s.Room.CheckDisk(t.EncodedSize()); err != nil {
 		return err
 	}
 	record, err := s.Tables.Add(stream.Context(), upload.Name(), t, timestamppb.New(s.Now()))

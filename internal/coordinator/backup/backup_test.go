@@ -46,7 +46,8 @@ func (s stores) commit(txn store.Txn) error {
 }
 
 func (s stores) target() Target {
-	return Target{State: s.state, Blobs: s.blobs, Commit: s.commit, Claim: func(context.Context) error { return nil }}
+	taken := func(context.Context) error { return nil }
+	return Target{State: s.state, Blobs: s.blobs, Commit: s.commit, TakeBlobs: taken}
 }
 
 func (s stores) put(t testing.TB, key, value string) {

@@ -16,8 +16,8 @@ type Target struct {
 	State  store.State
 	Blobs  store.Blobs
 	Commit func(store.Txn) error
-	// Claim makes the blob store belong to the cluster of this state, or returns an error.
-	Claim func(context.Context) error
+	// TakeBlobs makes the blob store belong to the cluster of this state, or returns an error.
+	TakeBlobs func(context.Context) error
 }
 
 // restoring is the value of records.CreatedKey until everything is restored, so that no coordinator uses a partial
@@ -58,7 +58,7 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 	if err := to.Commit(store.Txn{Put: []store.Entry{begun}}); err != nil {
 		return head, err
 	}
-	if err := to.Claim(ctx); err != nil {
+	if err := to.TakeBlobs(ctx); err != nil {
 		return head, err
 	}
 	puts := &records.Batch{Commit: to.Commit}

@@ -73,20 +73,20 @@ func (c *Cache[V]) Put(id string, value V, bytes int64) {
 		return
 	}
 	if bytes > c.limit {
-		c.demote(id, value)
+		c.demoteLocked(id, value)
 		return
 	}
 	for c.used+bytes > c.limit {
-		evicted := c.remove(c.recent.Back())
-		c.demote(evicted.id, evicted.value)
+		evicted := c.removeLocked(c.recent.Back())
+		c.demoteLocked(evicted.id, evicted.value)
 	}
 	delete(c.others, id)
 	c.byID[id] = c.recent.PushFront(&cached[V]{id: id, value: value, bytes: bytes})
 	c.used += bytes
 }
 
-// demote keeps only a weak reference to a value, and drops weak references to collected values. c.mu is held.
-func (c *Cache[V]) demote(id string, value V) {
+// demoteLocked keeps only a weak reference to a value, and drops weak references to collected values.
+func (c *Cache[V]) demoteLocked(id string, value V) {
 	maps.DeleteFunc(c.others, func(_ string, find func() (V, bool)) bool { _, found := find(); return !found })
 	c.others[id] = c.weaken(value)
 }
@@ -96,13 +96,13 @@ func (c *Cache[V]) Drop(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at := c.byID[id]; at != nil {
-		c.remove(at)
+		c.removeLocked(at)
 	}
 	delete(c.others, id)
 }
 
-// remove removes an element and returns it. c.mu is held.
-func (c *Cache[V]) remove(at *list.Element) *cached[V] {
+// removeLocked removes an element and returns it.
+func (c *Cache[V]) removeLocked(at *list.Element) *cached[V] {
 	old := c.recent.Remove(at).(*cached[V])
 	delete(c.byID, old.id)
 	c.used -= old.bytes

@@ -61,8 +61,8 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 	return view
 }
 
-// lock waits until no other record is being changed. A change made through records.Finish waits under its caller's
-// context: if the caller leaves before the lock is free, nothing is changed.
+// lock locks recordLock: it waits until no other record is being changed. A change made through Writer.Detach waits
+// under its caller's context: if the caller leaves before the lock is free, nothing is changed.
 func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case s.recordLock <- struct{}{}:
@@ -72,9 +72,9 @@ func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// claim stores a new record, which has one claim, and the sources of that. If there is a record of the value already,
-// it adds the claim to that. The caller holds the lock.
-func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord,
+// claimLocked stores a new record, which has one claim, and the sources of that. If there is a record of the value
+// already, it adds the claim to that.
+func (s *Store[V]) claimLocked(ctx context.Context, id string, record *statev1.ContentRecord,
 	sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
 	existing, err := s.Touch(ctx, id)
 	if err != nil {
@@ -86,15 +86,15 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 		return nil, err
 	}
 	if existing == nil {
-		err := s.put(id, record, store.Txn{
-			If: []store.Condition{{Key: s.key(id)}}, Put: puts, Delete: []string{records.GarbageKey(record.GetBlob())},
+		err := s.putLocked(id, record, store.Txn{
+			If: []store.Condition{{Key: s.kind.key(id)}}, Put: puts, Delete: []string{records.GarbageKey(record.GetBlob())},
 		})
 		if !errors.Is(err, store.ErrConflict) {
 			return record, err
 		}
 		// This was committed, and the answer of the store was lost: nobody else writes records.
 		if existing, err = s.Touch(ctx, id); err != nil || existing == nil {
-			return nil, records.Unknown(errors.Join(err, s.notFound(id)))
+			return nil, records.Undecided(errors.Join(err, s.kind.notFound(id)))
 		}
 	}
 	if claimOf(existing, mine.GetOwner()) != nil { // added by a concurrent upload
@@ -104,7 +104,7 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 		return existing, err
 	}
 	existing.Claims = append(existing.GetClaims(), mine)
-	return existing, s.put(id, existing, store.Txn{Put: puts})
+	return existing, s.putLocked(id, existing, store.Txn{Put: puts})
 }
 
 // sourceEntries returns the entry that stores the objects from which an owner imported a value, if there are any.
@@ -125,7 +125,7 @@ func (s *Store[V]) setSources(change records.Change, id, owner string, sources [
 	defer unlock()
 	record, err := s.Touch(change, id)
 	if err == nil && claimOf(record, owner) == nil { // it was just deleted
-		err = s.notFound(id)
+		err = s.kind.notFound(id)
 	}
 	if err != nil {
 		return err
@@ -137,13 +137,13 @@ func (s *Store[V]) setSources(change records.Change, id, owner string, sources [
 	return s.cfg.Writer.Commit(store.Txn{Put: puts})
 }
 
-// put stores a record as part of a transaction.
-func (s *Store[V]) put(id string, record *statev1.ContentRecord, txn store.Txn) error {
+// putLocked stores a record as part of a transaction.
+func (s *Store[V]) putLocked(id string, record *statev1.ContentRecord, txn store.Txn) error {
 	encoded, err := proto.Marshal(record)
 	if err != nil {
 		return err
 	}
-	txn.Put = append(txn.Put, store.Entry{Key: s.key(id), Value: encoded})
+	txn.Put = append(txn.Put, store.Entry{Key: s.kind.key(id), Value: encoded})
 	return s.cfg.Writer.Commit(txn)
 }
 
@@ -151,10 +151,10 @@ func (s *Store[V]) put(id string, record *statev1.ContentRecord, txn store.Txn) 
 // removes the claims of all. It fails if an unfinished job of the caller uses the value. It succeeds if there is no
 // such value, so that a client can repeat it.
 func (s *Store[V]) Delete(ctx context.Context, id string) error {
-	if err := fault.Required(s.word+"_id", id); err != nil {
+	if err := fault.Required(s.kind.word+"_id", id); err != nil {
 		return err
 	}
-	return s.cfg.Writer.Finish(ctx, func(change records.Change) error { return s.deleteClaim(change, id) })
+	return s.cfg.Writer.Detach(ctx, func(change records.Change) error { return s.deleteClaim(change, id) })
 }
 
 func (s *Store[V]) deleteClaim(change records.Change, id string) error {
@@ -187,14 +187,14 @@ func (s *Store[V]) deleteClaim(change records.Change, id string) error {
 		owner = &caller.Name
 	}
 	if user := s.cfg.Users.JobUsing(id, owner); user != "" {
-		return fault.New(fault.FailedPrecondition, s.reason("_IN_USE"),
-			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.noun).With("job_id", user)
+		return fault.New(fault.FailedPrecondition, s.kind.reason("_IN_USE"),
+			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.kind.noun).With("job_id", user)
 	}
 	if len(left) > 0 {
 		record.Claims = left
-		return s.put(id, record, store.Txn{Urgent: true, Delete: []string{records.SourcesKey(id, caller.Name)}})
+		return s.putLocked(id, record, store.Txn{Urgent: true, Delete: []string{records.SourcesKey(id, caller.Name)}})
 	}
-	if err := s.remove(id, record); !errors.Is(err, errBlobLeft) {
+	if err := s.removeLocked(id, record); !errors.Is(err, errBlobLeft) {
 		return err
 	}
 	return nil
@@ -217,17 +217,17 @@ func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, a
 	if record == nil || err != nil || lastUse(record).After(s.due(now, age)) || s.cfg.Users.JobUsing(id, nil) != "" {
 		return err
 	}
-	if err := s.remove(id, record); err != nil {
+	if err := s.removeLocked(id, record); err != nil {
 		return err
 	}
-	s.cfg.Logger.Info("deleted an unused "+s.noun, s.word, id, "used", lastUse(record), "because", why)
+	s.cfg.Logger.Info("deleted an unused "+s.kind.noun, s.kind.word, id, "used", lastUse(record), "because", why)
 	return nil
 }
 
-// remove deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the
+// removeLocked deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the
 // next leader deletes the blob, whose garbage key is stored.
-func (s *Store[V]) remove(id string, record *statev1.ContentRecord) error {
-	txn := store.Txn{Delete: []string{s.key(id)}, Urgent: true}
+func (s *Store[V]) removeLocked(id string, record *statev1.ContentRecord) error {
+	txn := store.Txn{Delete: []string{s.kind.key(id)}, Urgent: true}
 	blob := record.GetBlob()
 	for _, claim := range record.GetClaims() {
 		if record.GetTable() != nil { // data sets are not imported
@@ -254,7 +254,8 @@ func (s *Store[V]) remove(id string, record *statev1.ContentRecord) error {
 		return nil
 	}
 	if err := s.cfg.DeleteBlob(blob); err != nil {
-		s.cfg.Logger.Warn("the blob of a deleted "+s.noun+" is left until the next start", s.word, id, "error", err)
+		s.cfg.Logger.Warn("the blob of a deleted "+s.kind.noun+" is left until the next start", s.kind.word, id,
+			"error", err)
 		return fmt.Errorf("%w: %w", errBlobLeft, err)
 	}
 	return nil

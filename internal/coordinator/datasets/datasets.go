@@ -23,7 +23,7 @@ type Datasets struct {
 func NewDatasets(cfg Config) *Datasets {
 	stored := newStore(cfg, kind[dataset.Dataset]{
 		noun: "data set", word: "dataset",
-		ID: dataset.ID, Size: dataset.EncodedSize, encode: dataset.Encode,
+		id: dataset.ID, size: dataset.EncodedSize, encode: dataset.Encode,
 		decode: func(r io.Reader, record *statev1.ContentRecord) (dataset.Dataset, error) {
 			return dataset.Decode(r, int64(record.GetDataset().GetBytes()))
 		},
@@ -71,7 +71,7 @@ func (d *Datasets) OpenDataset(ctx context.Context, id string, offset, length in
 	}
 	record, err := d.Touch(ctx, id) // whoever owns it: a job of theirs needs it
 	if record == nil && err == nil {
-		err = d.notFound(id)
+		err = d.kind.notFound(id)
 	}
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 		"Delete":       func() error { return s.Delete(ctx, id) },
 		"DeleteUnused": func() error { return s.DeleteUnused(ctx, id, time.Now(), 0, "the test says so") },
 		"setSources": func() (err error) {
-			_ = s.cfg.Writer.Finish(ctx, func(change records.Change) error {
+			_ = s.cfg.Writer.Detach(ctx, func(change records.Change) error {
 				err = s.setSources(change, id, "", nil)
 				return nil
 			})
@@ -169,7 +169,7 @@ func TestADamagedRecord(t *testing.T) {
 	s := NewDatasets(memoryConfig(t))
 	damaged := s.addPoint(t, 1)
 	sound := s.addPoint(t, 2)
-	txn := store.Txn{Put: []store.Entry{{Key: s.key(damaged), Value: []byte("x")}}}
+	txn := store.Txn{Put: []store.Entry{{Key: s.kind.key(damaged), Value: []byte("x")}}}
 	if err := s.cfg.Writer.Commit(txn); err != nil {
 		t.Fatal(err)
 	}

@@ -28,14 +28,14 @@ import (
 // Store stores values of one kind: their records in the state, their canonical bytes in blobs. It also caches the most
 // recently used values in memory, so that an upload followed by jobs is decoded at most once.
 type Store[V any] struct {
-	kind[V]
-	cfg Config
+	kind kind[V]
+	cfg  Config
 
 	// decodeLock is a semaphore. One value is decoded at a time, so that calls and jobs on the same data share it, and
 	// memory for decoding is needed once.
 	decodeLock chan struct{}
 	// recordLock is a semaphore, held while a record is changed. It is not a mutex because the store may take long to
-	// answer.
+	// answer. Callers of methods whose names end with Locked hold it.
 	recordLock chan struct{}
 	cache      *Cache[V]
 
@@ -49,8 +49,8 @@ type Store[V any] struct {
 type kind[V any] struct {
 	noun     string // for people: "data set"
 	word     string // for fields, reasons, logs and, in the plural, keys: "dataset"
-	ID       func(V) (string, error)
-	Size     func(V) int64 // of the canonical bytes
+	id       func(V) (string, error)
+	size     func(V) int64 // of the canonical bytes
 	encode   func(io.Writer, V) error
 	decode   func(io.Reader, *statev1.ContentRecord) (V, error)
 	describe func(value V, id, name string, now *timestamppb.Timestamp) *statev1.ContentRecord
@@ -108,7 +108,7 @@ func (s *Store[V]) Add(ctx context.Context, name string, value V,
 // add stores a value with a claim of the caller, who imported it from sources, if there are any.
 func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V,
 	sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
-	id, err := s.ID(value)
+	id, err := s.kind.id(value)
 	if err != nil {
 		return nil, err
 	}
@@ -119,29 +119,29 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V,
 	}
 	claim.Owner = caller.Name
 	if claimOf(existing, caller.Name) != nil {
-		s.cache.Put(id, value, s.Size(value))
+		s.cache.Put(id, value, s.kind.size(value))
 		if len(sources) > 0 {
-			err = s.cfg.Writer.Finish(ctx, func(change records.Change) error {
+			err = s.cfg.Writer.Detach(ctx, func(change records.Change) error {
 				return s.setSources(change, id, caller.Name, sources)
 			})
 		}
 		return viewFor(existing, caller), err
 	}
 	// Store the blob even if another owner has the same value, so that the time of an upload does not reveal that.
-	record := s.describe(value, id, claim.GetDisplayName(), claim.GetCreateTime())
-	record.Blob = records.NewBlob(s.key(id))
+	record := s.kind.describe(value, id, claim.GetDisplayName(), claim.GetCreateTime())
+	record.Blob = records.NewBlob(s.kind.key(id))
 	record.Claims = []*statev1.Claim{claim}
 	if err := s.writeBlob(ctx, record.GetBlob(), value); err != nil {
 		return nil, err
 	}
-	stored, err := records.FinishWith(ctx, s.cfg.Writer, func(change records.Change) (*statev1.ContentRecord, error) {
+	stored, err := records.DetachValue(ctx, s.cfg.Writer, func(change records.Change) (*statev1.ContentRecord, error) {
 		return s.claimBlob(change, id, record, sources)
 	})
 	s.unlessBegun(err, record.GetBlob())
 	if err != nil {
 		return nil, err
 	}
-	s.cache.Put(id, value, s.Size(value))
+	s.cache.Put(id, value, s.kind.size(value))
 	return viewFor(stored, caller), nil
 }
 
@@ -154,7 +154,7 @@ func (s *Store[V]) claimBlob(change records.Change, id string, record *statev1.C
 		return nil, err
 	}
 	defer unlock()
-	stored, err := s.claim(change, id, record, sources)
+	stored, err := s.claimLocked(change, id, record, sources)
 	switch {
 	case err == nil && stored.GetBlob() == record.GetBlob():
 		s.settle(record.GetBlob())
@@ -171,13 +171,16 @@ func (s *Store[V]) writeBlob(ctx context.Context, blob string, value V) error {
 	s.mu.Lock()
 	s.writing[blob] = true
 	s.mu.Unlock()
-	if err := s.cfg.Writer.CommitFor(ctx, store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
+	err := s.cfg.Writer.Detach(ctx, func(records.Change) error {
+		return s.cfg.Writer.Commit(store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}})
+	})
+	if err != nil {
 		s.settle(blob)
 		return err
 	}
-	err := s.cfg.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) })
+	err = s.cfg.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.kind.encode(w, value) })
 	if err != nil {
-		s.unlessBegun(s.cfg.Writer.Finish(ctx, func(records.Change) error { s.discard(blob); return nil }), blob)
+		s.unlessBegun(s.cfg.Writer.Detach(ctx, func(records.Change) error { s.discard(blob); return nil }), blob)
 	}
 	return err
 }
@@ -202,7 +205,7 @@ func (s *Store[V]) settle(blob string) {
 func (s *Store[V]) discard(blob string) {
 	defer s.settle(blob)
 	if err := s.cfg.DeleteBlob(blob); err != nil {
-		s.cfg.Logger.Warn("the blob of a "+s.noun+" that was not stored is left until the next start", "blob",
+		s.cfg.Logger.Warn("the blob of a "+s.kind.noun+" that was not stored is left until the next start", "blob",
 			blob, "error", err)
 	}
 }
@@ -216,7 +219,7 @@ func (s *Store[V]) IsWriting(blob string) bool {
 
 // Get returns the record of the value that a request names, as the caller sees it.
 func (s *Store[V]) Get(ctx context.Context, id string) (*statev1.ContentRecord, error) {
-	if err := fault.Required(s.word+"_id", id); err != nil {
+	if err := fault.Required(s.kind.word+"_id", id); err != nil {
 		return nil, err
 	}
 	return s.Record(ctx, id)
@@ -229,7 +232,7 @@ func (s *Store[V]) Record(ctx context.Context, id string) (*statev1.ContentRecor
 		record = viewFor(record, identity.FromContext(ctx))
 	}
 	if record == nil && err == nil {
-		err = s.notFound(id)
+		err = s.kind.notFound(id)
 	}
 	return record, err
 }
@@ -248,9 +251,11 @@ func (s *Store[V]) TouchAt(ctx context.Context, id string, at time.Time) (*state
 	record.LastUse = timestamppb.New(at) // also for callers, who may store a change of the record
 	if encoded, err := proto.Marshal(record); err == nil {
 		// A failure is ignored: the next use is stored instead.
-		_ = s.cfg.Writer.CommitFor(ctx, store.Txn{
-			If:  []store.Condition{{Key: s.key(id), Revision: revision}},
-			Put: []store.Entry{{Key: s.key(id), Value: encoded}},
+		_ = s.cfg.Writer.Detach(ctx, func(records.Change) error {
+			return s.cfg.Writer.Commit(store.Txn{
+				If:  []store.Condition{{Key: s.kind.key(id), Revision: revision}},
+				Put: []store.Entry{{Key: s.kind.key(id), Value: encoded}},
+			})
 		})
 	}
 	return record, nil
@@ -269,7 +274,7 @@ func lastUse(record *statev1.ContentRecord) (last time.Time) {
 
 // lookup returns the record of a value and its revision, or nil if there is none.
 func (s *Store[V]) lookup(ctx context.Context, id string) (*statev1.ContentRecord, int64, error) {
-	entry, err := s.cfg.Writer.State.Get(ctx, s.key(id))
+	entry, err := s.cfg.Writer.State.Get(ctx, s.kind.key(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, 0, nil
 	}
@@ -285,12 +290,12 @@ func (s *Store[V]) lookup(ctx context.Context, id string) (*statev1.ContentRecor
 func List[V, P any](ctx context.Context, s *Store[V], request records.PageRequest,
 	of func(*statev1.ContentRecord) P) ([]P, string, error) {
 	caller := identity.FromContext(ctx)
-	return records.PageOf(ctx, s.cfg.Writer.State, s.prefix(), records.Ascending, request,
+	return records.PageOf(ctx, s.cfg.Writer.State, s.kind.prefix(), records.Ascending, request,
 		func(entry store.Entry) (item P, wanted bool, err error) {
 			record, err := records.Decode[statev1.ContentRecord](entry)
 			if err != nil {
-				s.cfg.Logger.Error("the record of a "+s.noun+" is damaged; it is not listed", s.word, s.idOf(entry),
-					"error", err)
+				s.cfg.Logger.Error("the record of a "+s.kind.noun+" is damaged; it is not listed", s.kind.word,
+					s.kind.idOf(entry), "error", err)
 				return item, false, nil
 			}
 			record = viewFor(record, caller)
@@ -321,9 +326,10 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 		return value, err
 	}
 	defer r.Close()
-	value, err = records.DecodeObject(s.object(id), r, func(r io.Reader) (V, error) { return s.decode(r, record) })
+	decode := func(r io.Reader) (V, error) { return s.kind.decode(r, record) }
+	value, err = records.DecodeObject(s.kind.object(id), r, decode)
 	if err == nil {
-		s.cache.Put(id, value, s.Size(value))
+		s.cache.Put(id, value, s.kind.size(value))
 	}
 	return value, err
 }
@@ -346,11 +352,11 @@ func (s *Store[V]) Keeps(id string) bool {
 // which is its hash.
 func (s *Store[V]) open(ctx context.Context, record *statev1.ContentRecord, id string,
 	offset, length int64) (io.ReadCloser, error) {
-	object := s.object(id)
+	object := s.kind.object(id)
 	r, err := s.cfg.Blobs.Open(ctx, record.GetBlob(), offset, length)
 	if errors.Is(err, store.ErrNotFound) {
 		if found, err := s.Touch(ctx, id); found == nil && err == nil {
-			return nil, s.notFound(id)
+			return nil, s.kind.notFound(id)
 		}
 	}
 	if err != nil {
@@ -382,11 +388,11 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]int, now time.Tim
 		last time.Time
 	}
 	var all []unused
-	err := records.Each(ctx, s.cfg.Writer.State, s.prefix(), func(entry store.Entry) error {
-		id := s.idOf(entry)
+	err := records.Each(ctx, s.cfg.Writer.State, s.kind.prefix(), func(entry store.Entry) error {
+		id := s.kind.idOf(entry)
 		record, err := records.Decode[statev1.ContentRecord](entry)
 		if err != nil {
-			s.cfg.Logger.Error("the record of a "+s.noun+" is damaged; it is kept", s.word, id, "error", err)
+			s.cfg.Logger.Error("the record of a "+s.kind.noun+" is damaged; it is kept", s.kind.word, id, "error", err)
 		} else if inUse[id] == 0 {
 			all = append(all, unused{id, lastUse(record)})
 		}
@@ -413,7 +419,7 @@ func (s *Store[V]) due(now time.Time, age time.Duration) time.Time {
 
 // Share stores a record without a blob for a value that the owner without a name keeps in memory.
 func (s *Store[V]) Share(id, name string, value V, now *timestamppb.Timestamp) error {
-	record := s.describe(value, id, name, now)
+	record := s.kind.describe(value, id, name, now)
 	record.Claims = []*statev1.Claim{{DisplayName: name, CreateTime: now}}
 	encoded, err := proto.Marshal(record)
 	if err != nil {
@@ -422,7 +428,7 @@ func (s *Store[V]) Share(id, name string, value V, now *timestamppb.Timestamp) e
 	s.mu.Lock()
 	s.shared[id] = value
 	s.mu.Unlock()
-	return s.cfg.Writer.Commit(store.Txn{Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
+	return s.cfg.Writer.Commit(store.Txn{Put: []store.Entry{{Key: s.kind.key(id), Value: encoded}}})
 }
 
 // sharedValue returns a value that its owner keeps in memory.

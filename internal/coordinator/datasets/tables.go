@@ -23,8 +23,8 @@ type Tables struct{ *Store[*table.Table] }
 func NewTables(cfg Config) Tables {
 	return Tables{newStore(cfg, kind[*table.Table]{
 		noun: "table", word: "table",
-		ID:     func(t *table.Table) (string, error) { return t.ID(), nil },
-		Size:   (*table.Table).EncodedSize,
+		id:     func(t *table.Table) (string, error) { return t.ID(), nil },
+		size:   (*table.Table).EncodedSize,
 		encode: func(w io.Writer, t *table.Table) error { return t.Encode(w) },
 		decode: func(r io.Reader, record *statev1.ContentRecord) (*table.Table, error) {
 			return table.Decode(r, int64(record.GetTable().GetBytes()))

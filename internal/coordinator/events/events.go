@@ -86,6 +86,8 @@ func Load(ctx context.Context, state store.State, job string, commit func(store.
 		l.stored.keys = append(l.stored.keys, entry.Key)
 	}
 	l.keys = l.stored.keys
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, entry := range entries {
 		batch, err := records.Decode[statev1.EventBatch](entry)
 		if err != nil {
@@ -97,7 +99,7 @@ func Load(ctx context.Context, state store.State, job string, commit func(store.
 					e.GetSequence(), want))
 			}
 		}
-		l.publish(batch.GetEvents()...)
+		l.publishLocked(batch.GetEvents()...)
 	}
 	l.toRepeat = valid(l.durable)
 	return l, nil
@@ -123,9 +125,9 @@ func (l *Log) Append(e *cleavev1.Event) error {
 		if l.doubt == "" {
 			return fmt.Errorf("%w: event %d was %v and is now %v", ErrMismatch, e.GetSequence(), l.toRepeat[0], e)
 		}
-		l.revoke()
+		l.revokeLocked()
 	}
-	l.add(e)
+	l.addLocked(e)
 	return nil
 }
 
@@ -145,8 +147,8 @@ func differsOnlyInText(e, earlier *cleavev1.Event) bool {
 	return proto.Equal(a, b)
 }
 
-// add numbers a new event; l.mu is held.
-func (l *Log) add(e *cleavev1.Event) {
+// addLocked numbers a new event.
+func (l *Log) addLocked(e *cleavev1.Event) {
 	e.Sequence = uint32(len(l.durable) + len(l.pending) + 1)
 	l.pending = append(l.pending, e)
 	signal.Wake(l.wake)
@@ -180,7 +182,7 @@ func (l *Log) FlushLoop(ctx context.Context) error {
 		}
 		err := l.Flush()
 		pause := dial.NewBackoff(records.StoreRetries)
-		for store.OutcomeOf(err) == store.NoSpace && pause.Wait(ctx) == nil {
+		for store.AnswerOf(err) == store.NoSpace && pause.Wait(ctx) == nil {
 			err = l.Flush()
 		}
 		if ctx.Err() != nil {
@@ -217,7 +219,7 @@ func (l *Log) FlushBy(commit func(store.Txn) error) error {
 		l.stored = grown
 		l.mu.Lock()
 		l.pending = l.pending[len(fresh):]
-		l.publish(fresh...)
+		l.publishLocked(fresh...)
 		l.mu.Unlock()
 	}
 }
@@ -259,8 +261,8 @@ func (b batches) with(job string, fresh []*cleavev1.Event) (batches, []store.Ent
 	return b, puts, nil
 }
 
-// publish makes durable events visible; l.mu is held.
-func (l *Log) publish(events ...*cleavev1.Event) {
+// publishLocked makes durable events visible.
+func (l *Log) publishLocked(events ...*cleavev1.Event) {
 	l.durable = append(l.durable, events...)
 	for _, e := range events {
 		if e.GetIteration() != nil {
@@ -282,7 +284,7 @@ func (l *Log) PublishEnd(events []*cleavev1.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pending = nil
-	l.publish(events[len(l.durable):]...)
+	l.publishLocked(events[len(l.durable):]...)
 }
 
 // News holds the visible events after a given one.

@@ -7,13 +7,13 @@ func (l *Log) RevokeRest() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.doubt != "" && len(l.toRepeat) > 0 {
-		l.revoke()
+		l.revokeLocked()
 	}
 }
 
-// revoke revokes the events that were not repeated. The caller holds l.mu.
-func (l *Log) revoke() {
-	l.add(&cleavev1.Event{What: &cleavev1.Event_Revoked{Revoked: &cleavev1.EventsRevoked{
+// revokeLocked revokes the events that were not repeated.
+func (l *Log) revokeLocked() {
+	l.addLocked(&cleavev1.Event{What: &cleavev1.Event_Revoked{Revoked: &cleavev1.EventsRevoked{
 		FirstSequence: l.toRepeat[0].GetSequence(), Message: l.doubt,
 	}}})
 	l.toRepeat = nil

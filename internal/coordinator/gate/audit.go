@@ -118,13 +118,13 @@ func (a *auditedIDs) collect(message any) {
 	const depth = 2
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.visit(m.ProtoReflect(), depth)
+	a.visitLocked(m.ProtoReflect(), depth)
 }
 
-func (a *auditedIDs) visit(m protoreflect.Message, depth int) {
+func (a *auditedIDs) visitLocked(m protoreflect.Message, depth int) {
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		if field.IsList() && field.Name() == urisField {
-			a.addURIs(value.List())
+			a.addURIsLocked(value.List())
 			return true
 		}
 		if field.IsList() || field.IsMap() {
@@ -132,9 +132,9 @@ func (a *auditedIDs) visit(m protoreflect.Message, depth int) {
 		}
 		switch name := string(field.Name()); {
 		case field.Kind() == protoreflect.MessageKind && depth > 0:
-			a.visit(value.Message(), depth-1)
+			a.visitLocked(value.Message(), depth-1)
 		case field.Kind() == protoreflect.StringKind && idFields[name]:
-			a.add(name, value.String())
+			a.addLocked(name, value.String())
 		}
 		return true
 	})
@@ -143,7 +143,7 @@ func (a *auditedIDs) visit(m protoreflect.Message, depth int) {
 var idFields = map[string]bool{"job_id": true, "dataset_id": true, "table_id": true, "worker_id": true,
 	"request_id": true}
 
-func (a *auditedIDs) add(name, id string) {
+func (a *auditedIDs) addLocked(name, id string) {
 	if name == "request_id" { // of the caller's choice
 		id = shorten(redact.Text(id), 200)
 	} else if !idShape.MatchString(id) {
@@ -163,8 +163,8 @@ func (a *auditedIDs) add(name, id string) {
 // urisField is the field with the objects that a call imports.
 const urisField = "uris"
 
-// addURIs adds the URIs that a call imports, up to some length.
-func (a *auditedIDs) addURIs(uris protoreflect.List) {
+// addURIsLocked adds the URIs that a call imports, up to some length.
+func (a *auditedIDs) addURIsLocked(uris protoreflect.List) {
 	var all []string
 	for at := range uris.Len() {
 		all = append(all, uris.Get(at).String())

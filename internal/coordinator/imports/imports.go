@@ -171,7 +171,7 @@ func (i *Importer) read(ctx context.Context, request *cleavev1.ImportTableReques
 // store stores a table with the objects that it was made of.
 func (i *Importer) store(ctx context.Context, request *cleavev1.ImportTableRequest, t *table.Table,
 	sources []source) (*cleavev1.Table, error) {
-	if err := i.d.CheckDisk(i.d.Tables.Size(t)); err != nil {
+	if err := i.d.CheckDisk(t.EncodedSize()); err != nil {
 		return nil, err
 	}
 	added, err := i.d.Tables.AddFrom(ctx, request.GetDisplayName(), t, protosOf(sources), timestamppb.New(i.d.Now()))
@@ -371,7 +371,7 @@ func (i *Importer) remember(ctx context.Context, request *cleavev1.ImportTableRe
 	key := keyOf(ctx, request)
 	txn := store.Txn{If: []store.Condition{{Key: key, Revision: record.revision}},
 		Put: []store.Entry{{Key: key, Value: encoded}}}
-	if err := i.d.Writer.CommitFor(ctx, txn); err != nil {
+	if err := i.d.Writer.Detach(ctx, func(records.Change) error { return i.d.Writer.Commit(txn) }); err != nil {
 		return err
 	}
 	if err := i.sweep(ctx); err != nil && !errors.Is(err, store.ErrConflict) {
@@ -408,5 +408,5 @@ func (i *Importer) sweep(ctx context.Context) error {
 	if len(txn.Delete) == 0 {
 		return nil
 	}
-	return i.d.Writer.CommitFor(ctx, txn)
+	return i.d.Writer.Detach(ctx, func(records.Change) error { return i.d.Writer.Commit(txn) })
 }

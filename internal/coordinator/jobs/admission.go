@@ -51,7 +51,7 @@ func (m *Manager) Create(ctx context.Context, s Submission) (*cleavev1.Job, erro
 	var kept atomic.Pointer[runner.Problem] // empty once the caller has left, so that only callers who wait keep memory
 	kept.Store(s.Problem)
 	defer kept.Store(nil)
-	admitted, err := records.FinishWith(ctx, m.d.Writer, func(change records.Change) (string, error) {
+	admitted, err := records.DetachValue(ctx, m.d.Writer, func(change records.Change) (string, error) {
 		admitted, err := m.admit(change, record, hash, func() *runner.Problem {
 			release()
 			return kept.Load()
@@ -87,11 +87,12 @@ func (m *Manager) putBlob(ctx context.Context, name string, message proto.Messag
 // or nil. If the caller leaves before it is the turn of the job, no job is created.
 func (m *Manager) admit(change records.Change, record *statev1.JobRecord, hash []byte,
 	ready func() *runner.Problem) (string, error) {
-	if err := m.admission.Acquire(change.Caller(), 1); err != nil {
+	leave, err := m.admission.create(change.Caller())
+	if err != nil {
 		return "", fault.New(fault.Canceled, "CALL_CANCELLED", "the call was canceled before the job was created").
 			Because(err)
 	}
-	defer m.admission.Release(1)
+	defer leave()
 	id := record.GetJob().GetJobId()
 	owner := record.GetJob().GetOwner()
 	requestID := record.GetJob().GetRequestId()
@@ -154,7 +155,7 @@ func (m *Manager) commitJob(txn store.Txn, record *statev1.JobRecord, hash []byt
 		// answer was lost.
 		first, err := m.jobOfRequest(m.d.Writer.Context, owner, requestID, hash)
 		if err != nil {
-			return "", records.Unknown(err)
+			return "", records.Undecided(err)
 		}
 		return first, nil
 	}

@@ -79,7 +79,7 @@ func (m *Manager) planEnd(j *Job, d decision, blobs endBlobs) ending {
 	e.garbage = append(e.garbage, records.EndPrefix(j.id, m.term)) // parts of the result to which nothing refers
 	flushErr := j.log.FlushBy(func(txn store.Txn) error {
 		txn.Urgent = true
-		return m.d.Writer.Persist(txn)
+		return m.d.Writer.CommitWaitingForSpace(txn)
 	})
 	var restErr error
 	e.fresh, restErr = j.log.Rest(e.events)
@@ -112,7 +112,7 @@ func (m *Manager) commitEnd(j *Job, e ending) (notification []store.Entry, err e
 	}
 	commit := func(txn store.Txn) error {
 		txn.Put = append(txn.Put, notification...)
-		if err := m.d.Writer.Persist(txn); err != nil {
+		if err := m.d.Writer.CommitWaitingForSpace(txn); err != nil {
 			return err
 		}
 		m.leaveQueue(j) // before the end is visible, because whoever sees it may submit the next job
@@ -160,7 +160,7 @@ func (m *Manager) publishEnd(j *Job, e ending, notification []store.Entry) {
 func (m *Manager) cleanUp(j *Job, e ending) {
 	for _, prefix := range e.garbage {
 		err := m.d.Garbage.Delete(m.d.Writer.Context, prefix)
-		if err != nil && store.OutcomeOf(err) != store.NoSpace {
+		if err != nil && store.AnswerOf(err) != store.NoSpace {
 			m.d.Logger.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix,
 				"error", err)
 		}

@@ -99,7 +99,7 @@ var ErrStopping = errors.New("the coordinator is shutting down")
 // Interrupted reports whether err only means that this coordinator is shutting down, no longer leads, or has lost its
 // store. What it did not finish is left to the next coordinator.
 func Interrupted(err error) bool {
-	return errors.Is(err, ErrStopping) || store.OutcomeOf(err).IsFinal()
+	return errors.Is(err, ErrStopping) || store.AnswerOf(err).IsFinal()
 }
 
 // RunsOn reports whether a job that runs uses a data set.
@@ -190,8 +190,8 @@ func (m *Manager) Cancel(ctx context.Context, id string) (*cleavev1.Job, error) 
 	if j == nil {
 		return record.GetJob(), nil
 	}
-	tooLate, err := records.FinishWith(ctx, m.d.Writer, func(records.Change) (bool, error) {
-		return m.requestCancel(ctx, j)
+	tooLate, err := records.DetachValue(ctx, m.d.Writer, func(change records.Change) (bool, error) {
+		return m.requestCancel(change.Caller(), j)
 	})
 	if err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func (m *Manager) Delete(ctx context.Context, id string, used time.Time) error {
 	if err != nil {
 		return err
 	}
-	return m.d.Writer.Finish(ctx, func(change records.Change) error { return m.deleteEnded(change, record, used) })
+	return m.d.Writer.Detach(ctx, func(change records.Change) error { return m.deleteEnded(change, record, used) })
 }
 
 // deleteEnded deletes the record of a job that has ended, and then what belongs to it.

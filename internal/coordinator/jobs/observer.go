@@ -18,7 +18,7 @@ import (
 func (m *Manager) flushEvents(txn store.Txn) error {
 	defer m.d.Observe.EventFlush(time.Now())
 	err := m.d.Writer.Commit(txn)
-	if store.OutcomeOf(err) == store.NoSpace {
+	if store.AnswerOf(err) == store.NoSpace {
 		m.d.Logger.Warn("the events of a job cannot be stored yet", "error", err)
 	}
 	return err

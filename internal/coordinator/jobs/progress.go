@@ -66,14 +66,14 @@ func (p *Progress) Announced() Announcement {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now := p.now(); now.Sub(p.copiedAt) >= KeepAlive/2 {
-		p.shown.Progress = p.current()
+		p.shown.Progress = p.currentLocked()
 		p.copiedAt = now
 	}
 	return p.shown
 }
 
-// announce publishes the current progress to watchers, now or once interval has passed. The caller holds p.mu.
-func (p *Progress) announce() {
+// announceLocked publishes the current progress to watchers, now or once interval has passed.
+func (p *Progress) announceLocked() {
 	if wait := announceInterval - p.now().Sub(p.announcedAt); wait > 0 {
 		if !p.scheduled {
 			p.scheduled = true
@@ -81,7 +81,7 @@ func (p *Progress) announce() {
 				p.mu.Lock()
 				defer p.mu.Unlock()
 				p.scheduled = false
-				p.announce()
+				p.announceLocked()
 			})
 		}
 		return
@@ -98,7 +98,7 @@ func (p *Progress) update(change func(*cleavev1.Progress)) {
 	defer p.mu.Unlock()
 	change(p.progress)
 	p.version++
-	p.announce()
+	p.announceLocked()
 }
 
 // Enter begins a phase.
@@ -158,11 +158,11 @@ func (p *Progress) Tiles(workers, built, all int) {
 func (p *Progress) Current() *cleavev1.Progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.current()
+	return p.currentLocked()
 }
 
-// current returns a copy of the progress with the elapsed time and the estimates. The caller holds p.mu.
-func (p *Progress) current() *cleavev1.Progress {
+// currentLocked returns a copy of the progress with the elapsed time and the estimates.
+func (p *Progress) currentLocked() *cleavev1.Progress {
 	now := p.now()
 	m := proto.CloneOf(p.progress)
 	m.Elapsed = durationpb.New(now.Sub(p.began))

@@ -15,7 +15,7 @@ func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	now := time.Unix(1000, 0)
 	l := newProgress(func() time.Time { return now })
 	left := func() time.Duration {
-		p := l.current()
+		p := l.Current()
 		if p.GetTimeLeft() == nil {
 			return -1
 		}
@@ -59,7 +59,7 @@ func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	}
 	l.Enter(cleavev1.Phase_PHASE_ITERATING, "")
 	l.Show(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{}}})
-	if p := l.current(); p.GetTimeLeft() != nil || p.GetSolver() != nil {
+	if p := l.Current(); p.GetTimeLeft() != nil || p.GetSolver() != nil {
 		t.Errorf("an iteration shows %v", p)
 	}
 }

@@ -116,7 +116,7 @@ func (m *Manager) beginAttempt(j *Job) error {
 	if j.problem != nil {
 		return nil // nothing can crash before markRunning, which counts the attempt
 	}
-	return j.write(m.d.Writer.Context, m.d.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	return j.write(m.d.Writer.Context, m.d.Writer.CommitWaitingForSpace, store.Txn{}, func(record *statev1.JobRecord) error {
 		m.countAttempt(j, record)
 		return nil
 	})
@@ -134,7 +134,7 @@ func (m *Manager) countAttempt(j *Job, record *statev1.JobRecord) {
 
 // recordResume durably records that the run of a job resumes from a snapshot.
 func (m *Manager) recordResume(j *Job, steps int) error {
-	return j.write(m.d.Writer.Context, m.d.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	return j.write(m.d.Writer.Context, m.d.Writer.CommitWaitingForSpace, store.Txn{}, func(record *statev1.JobRecord) error {
 		if !attemptResumed(record, uint64(steps), m.term) {
 			return errUnchanged
 		}
@@ -179,7 +179,7 @@ func (m *Manager) startSnapshots(j *Job, p *runner.Problem) (ctx context.Context
 	}
 	_, limit := m.d.Problems.SnapshotBytes(p)
 	run, err := m.openSnapshots(j, limit)
-	for pause := dial.NewBackoff(resultRetries); store.OutcomeOf(err) == store.Unanswered && pause.Wait(j.ctx) == nil; {
+	for pause := dial.NewBackoff(resultRetries); store.AnswerOf(err) == store.Unanswered && pause.Wait(j.ctx) == nil; {
 		m.d.Logger.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)
 		run, err = m.openSnapshots(j, limit)
 	}

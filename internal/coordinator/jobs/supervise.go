@@ -30,6 +30,7 @@ import (
 // Engine contains the steps of a run that need workers. Tests replace them.
 type Engine struct {
 	// Await blocks until a worker is ready and, for a job that ran before, until the workers have room for its parts.
+	// While it waits, it calls report, which may change the record of the job and so wait for the store.
 	Await func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), parts []planning.Workload) error
 	// Execute runs a job on the workers.
 	Execute func(r runner.Runner, ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (
@@ -41,12 +42,9 @@ func RealEngine() Engine { return Engine{Await: awaitRoom, Execute: runner.Runne
 
 // awaitRoom is Engine.Await. Until it returns, the job is pending rather than running.
 func awaitRoom(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), parts []planning.Workload) error {
-	err := f.AwaitWorkers(ctx, func(workers []fleet.WorkerInfo) bool {
-		why := fleet.WhyNoneReady(workers)
-		if why != "" {
-			report(fleet.Status{Waiting: "waiting for a worker: " + why})
-		}
-		return why == ""
+	oneIsReady := func(workers []fleet.WorkerInfo) bool { return fleet.WhyNoneReady(workers) == "" }
+	err := f.AwaitWorkers(ctx, oneIsReady, func(workers []fleet.WorkerInfo) {
+		report(fleet.Status{Waiting: "waiting for a worker: " + fleet.WhyNoneReady(workers)})
 	})
 	if err != nil || len(parts) == 0 {
 		return err
@@ -237,7 +235,7 @@ func (m *Manager) awaitProblem(j *Job, o *observer) (*runner.Problem, error) {
 		if err == nil {
 			ready, err = m.d.Problems.Make(j.ctx, p, runner.Accepted)
 		}
-		if store.OutcomeOf(err) != store.Unanswered {
+		if store.AnswerOf(err) != store.Unanswered {
 			return ready, err
 		}
 		m.d.Logger.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)
@@ -250,7 +248,7 @@ func (m *Manager) awaitProblem(j *Job, o *observer) (*runner.Problem, error) {
 
 // markRunning durably records that the job is running, which also counts the attempt.
 func (m *Manager) markRunning(j *Job, r runner.Runner) error {
-	err := j.write(m.d.Writer.Context, m.d.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	err := j.write(m.d.Writer.Context, m.d.Writer.CommitWaitingForSpace, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
 		record.Job.StartTime = m.now()
 		record.Job.ObjectiveName = r.Objective()

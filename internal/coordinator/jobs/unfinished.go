@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -14,25 +15,41 @@ type UnfinishedJobs struct {
 	// jobs has values of type *Job, by their ids. Manager.launch adds a job, and commitEnd removes it once its end is
 	// durable: from then on the stored record is authoritative.
 	jobs sync.Map
-	// admission is acquired in full while a data set is deleted, and with weight 1 while a job is created. A data set
-	// therefore cannot disappear between the check that it exists and the creation of a job that uses it.
-	admission *semaphore.Weighted
+	// admission is open to those who create jobs, and excludes them while a data set is deleted. A data set therefore
+	// cannot disappear between the check that it exists and the creation of a job that uses it.
+	admission admission
 }
 
 // NewUnfinishedJobs returns an UnfinishedJobs without jobs.
 func NewUnfinishedJobs() *UnfinishedJobs {
-	return &UnfinishedJobs{admission: semaphore.NewWeighted(allAdmission)}
+	return &UnfinishedJobs{admission: newAdmission()}
 }
-
-// allAdmission is the total weight of the admission semaphore.
-const allAdmission = 1 << 30
 
 // StopAdmission prevents jobs from being created until release is called. It waits for those being created.
 func (u *UnfinishedJobs) StopAdmission(ctx context.Context) (release func(), err error) {
-	if err := u.admission.Acquire(ctx, allAdmission); err != nil {
+	return u.admission.exclude(ctx)
+}
+
+// admission lets any number of jobs be created at once, or somebody exclude that. Calls have their turn in the order of
+// arrival, so that new jobs do not hold up whoever excludes them.
+type admission struct{ entered *semaphore.Weighted }
+
+func newAdmission() admission { return admission{semaphore.NewWeighted(math.MaxInt64)} }
+
+// create waits until nobody excludes the creation of jobs, or until ctx ends. The caller calls leave once the job is
+// created.
+func (a admission) create(ctx context.Context) (leave func(), err error) { return a.enter(ctx, 1) }
+
+// exclude waits until no job is being created, or until ctx ends. Until leave is called, none is.
+func (a admission) exclude(ctx context.Context) (leave func(), err error) {
+	return a.enter(ctx, math.MaxInt64)
+}
+
+func (a admission) enter(ctx context.Context, weight int64) (leave func(), err error) {
+	if err := a.entered.Acquire(ctx, weight); err != nil {
 		return nil, err
 	}
-	return func() { u.admission.Release(allAdmission) }, nil
+	return func() { a.entered.Release(weight) }, nil
 }
 
 // Unfinished returns a job that has not ended, or nil if it has or does not exist.

@@ -65,11 +65,11 @@ func (s *Share) Held() int64 {
 func (s *Share) Free() int64 {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
-	return s.free()
+	return s.freeLocked()
 }
 
-// free is Free with the budget locked.
-func (s *Share) free() int64 { return max(0, s.own-s.held) + s.budget.common - s.budget.used }
+// freeLocked is Free for callers that hold the lock.
+func (s *Share) freeLocked() int64 { return max(0, s.own-s.held) + s.budget.common - s.budget.used }
 
 // Contended reports whether somebody waits for bytes that are reserved in the share.
 func (s *Share) Contended() bool {
@@ -78,14 +78,14 @@ func (s *Share) Contended() bool {
 	return slices.ContainsFunc(s.budget.waiting, func(r *Reservation) bool { return r.share == s || s.held > s.own })
 }
 
-// commonNeeded returns how many common bytes the share needs to hold more bytes. The budget is locked.
-func (s *Share) commonNeeded(bytes int64) int64 {
+// commonNeededLocked returns how many common bytes the share needs to hold more bytes.
+func (s *Share) commonNeededLocked(bytes int64) int64 {
 	return max(0, s.held+bytes-s.own) - max(0, s.held-s.own)
 }
 
-// take counts bytes as held if they are free, and reports whether they were. The budget is locked.
-func (s *Share) take(bytes int64) bool {
-	common := s.commonNeeded(bytes)
+// takeLocked counts bytes as held if they are free, and reports whether they were.
+func (s *Share) takeLocked(bytes int64) bool {
+	common := s.commonNeededLocked(bytes)
 	if common > s.budget.common-s.budget.used {
 		return false
 	}
@@ -99,7 +99,7 @@ func (s *Share) take(bytes int64) bool {
 func (b *Budget) update(change func()) {
 	b.mu.Lock()
 	change()
-	b.grant()
+	b.grantLocked()
 	tell := b.tell
 	b.tell = nil
 	b.mu.Unlock()
@@ -108,13 +108,13 @@ func (b *Budget) update(change func()) {
 	}
 }
 
-// grant grants the waiting reservations for which there are bytes. The budget is locked.
-func (b *Budget) grant() {
+// grantLocked grants the waiting reservations for which there are bytes.
+func (b *Budget) grantLocked() {
 	blocked := map[*Share]bool{} // shares with an earlier reservation that waits
 	allBlocked := false          // the next job waits only for what other shares hold
 	b.waiting = slices.DeleteFunc(b.waiting, func(r *Reservation) bool {
-		mayPass := !allBlocked && !blocked[r.share] || r.share.commonNeeded(r.bytes) <= 0
-		if mayPass && r.share.take(r.bytes) {
+		mayPass := !allBlocked && !blocked[r.share] || r.share.commonNeededLocked(r.bytes) <= 0
+		if mayPass && r.share.takeLocked(r.bytes) {
 			r.held = true
 			if r.granted != nil {
 				b.tell = append(b.tell, r.granted)
@@ -135,20 +135,20 @@ type Reservation struct {
 	held    bool
 }
 
-// reserve returns a reservation of so many bytes, but no more than the share may have. It is granted now, or later by
-// update. The budget is locked.
-func (s *Share) reserve(bytes int64, granted func()) *Reservation {
+// reserveLocked returns a reservation of so many bytes, but no more than the share may have. It is granted now, or later
+// by update.
+func (s *Share) reserveLocked(bytes int64, granted func()) *Reservation {
 	r := &Reservation{share: s, bytes: min(bytes, s.Max())}
 	s.budget.waiting = append(s.budget.waiting, r)
-	s.budget.grant()
+	s.budget.grantLocked()
 	r.granted = granted
 	return r
 }
 
-// withdraw gives back the bytes of a reservation, or stops waiting for them. The budget is locked.
-func (r *Reservation) withdraw() {
+// withdrawLocked gives back the bytes of a reservation, or stops waiting for them.
+func (r *Reservation) withdrawLocked() {
 	if r.held {
-		r.share.take(-r.bytes)
+		r.share.takeLocked(-r.bytes)
 	}
 	r.held, r.bytes = false, 0
 	b := r.share.budget
@@ -163,7 +163,7 @@ func (s *Share) Reserve(ctx context.Context, bytes int64, maxWait time.Duration)
 	var r *Reservation
 	var held bool
 	s.budget.update(func() {
-		r = s.reserve(bytes, func() { close(granted) })
+		r = s.reserveLocked(bytes, func() { close(granted) })
 		held = r.held
 	})
 	if held {
@@ -202,7 +202,7 @@ func (r *Reservation) Bytes() int64 {
 // does.
 func (r *Reservation) Grow(bytes int64) (grown bool) {
 	r.share.budget.update(func() {
-		if grown = r.share.take(bytes); grown {
+		if grown = r.share.takeLocked(bytes); grown {
 			r.bytes += bytes
 		}
 	})
@@ -218,7 +218,7 @@ func (r *Reservation) Join(other *Reservation) {
 }
 
 // Release gives the bytes back. It may be called again.
-func (r *Reservation) Release() { r.share.budget.update(r.withdraw) }
+func (r *Reservation) Release() { r.share.budget.update(r.withdrawLocked) }
 
 // RetryDelay is how long a client should wait that was refused for lack of room.
 const RetryDelay = 5 * time.Second

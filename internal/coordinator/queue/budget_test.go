@@ -15,7 +15,7 @@ import (
 
 // claim is Reserve without the wait: granted is called if the reservation is granted later.
 func claim(s *Share, bytes int64, granted func()) (r *Reservation) {
-	s.budget.update(func() { r = s.reserve(bytes, granted) })
+	s.budget.update(func() { r = s.reserveLocked(bytes, granted) })
 	return r
 }
 

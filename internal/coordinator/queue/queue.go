@@ -77,7 +77,7 @@ func NewQueue[K comparable](limits Limits, wake func()) *Queue[K] {
 	return &Queue[K]{limits: limits, wake: wake, places: map[K]*place[K]{}, owners: map[string]*owner[K]{}}
 }
 
-// lock locks the queue and its memory for a method that does not change what is reserved.
+// lock locks the queue and its memory for a method that does not change what is reserved. Others use Budget.update.
 func (q *Queue[K]) lock() (unlock func()) {
 	mu := &q.limits.Memory.budget.mu
 	mu.Lock()
@@ -93,9 +93,9 @@ func (q *Queue[K]) Enter(key K, job Job) {
 		q.owners[job.Owner] = o
 	}
 	if len(o.waiting) == 0 {
-		o.turn = q.tick() // behind everyone who is already waiting
+		o.turn = q.tickLocked() // behind everyone who is already waiting
 	}
-	p := &place[K]{Job: job, key: key, arrived: q.tick()}
+	p := &place[K]{Job: job, key: key, arrived: q.tickLocked()}
 	q.places[key] = p
 	at, _ := slices.BinarySearchFunc(o.waiting, p, order)
 	o.waiting = slices.Insert(o.waiting, at, p)
@@ -106,7 +106,7 @@ func order[K comparable](a, b *place[K]) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.arrived, b.arrived))
 }
 
-func (q *Queue[K]) tick() uint64 {
+func (q *Queue[K]) tickLocked() uint64 {
 	q.clock++
 	return q.clock
 }
@@ -115,13 +115,13 @@ func (q *Queue[K]) tick() uint64 {
 func (q *Queue[K]) Leave(key K) {
 	q.limits.Memory.budget.update(func() {
 		if p := q.places[key]; p != nil {
-			q.remove(p)
+			q.removeLocked(p)
 		}
 	})
 }
 
-// remove removes a job and gives its memory back. The queue is locked.
-func (q *Queue[K]) remove(p *place[K]) {
+// removeLocked removes a job and gives its memory back.
+func (q *Queue[K]) removeLocked(p *place[K]) {
 	delete(q.places, p.key)
 	o := q.owners[p.Owner]
 	if p.runs {
@@ -139,27 +139,27 @@ func (q *Queue[K]) remove(p *place[K]) {
 		q.first = nil
 	}
 	if p.memory != nil {
-		p.memory.withdraw()
+		p.memory.withdrawLocked()
 	}
 }
 
 // Advance starts all jobs that may run now and returns their keys.
 func (q *Queue[K]) Advance() (started []K) {
-	q.limits.Memory.budget.update(func() { started = q.start() })
+	q.limits.Memory.budget.update(func() { started = q.startLocked() })
 	return started
 }
 
-// start is Advance with the queue locked.
-func (q *Queue[K]) start() (started []K) {
+// startLocked starts all jobs that may run now and returns their keys.
+func (q *Queue[K]) startLocked() (started []K) {
 	for {
-		o := q.next()
-		if o == nil || !q.ready(o.waiting[0]) {
+		o := q.nextLocked()
+		if o == nil || !q.readyLocked(o.waiting[0]) {
 			return started
 		}
 		p := o.waiting[0]
 		o.waiting = slices.Delete(o.waiting, 0, 1)
 		o.running++
-		o.turn = q.tick()
+		o.turn = q.tickLocked()
 		p.runs = true
 		q.running++
 		q.alone = p.Alone
@@ -168,28 +168,28 @@ func (q *Queue[K]) start() (started []K) {
 	}
 }
 
-// ready reports whether the job whose turn it is may run, and reserves its memory. A job that reserved memory before it
-// is no longer first, and gives it back. The queue is locked.
-func (q *Queue[K]) ready(p *place[K]) bool {
+// readyLocked reports whether the job whose turn it is may run, and reserves its memory. A job that reserved memory
+// before it is no longer first, and gives it back.
+func (q *Queue[K]) readyLocked(p *place[K]) bool {
 	if q.first != nil && q.first != p {
-		q.first.memory.withdraw()
+		q.first.memory.withdrawLocked()
 		q.first.memory = nil
 		q.first = nil
 	}
-	if q.obstacle(p) != "" {
+	if q.obstacleLocked(p) != "" {
 		return false
 	}
 	if p.memory == nil {
-		p.memory = q.limits.Memory.reserve(p.Memory, q.wake)
+		p.memory = q.limits.Memory.reserveLocked(p.Memory, q.wake)
 		q.first = p
 	}
 	return p.memory.held
 }
 
-// next returns the owner whose turn it is, or nil if no owner may run another job.
-func (q *Queue[K]) next() (first *owner[K]) {
+// nextLocked returns the owner whose turn it is, or nil if no owner may run another job.
+func (q *Queue[K]) nextLocked() (first *owner[K]) {
 	for _, o := range q.owners {
-		if len(o.waiting) > 0 && !q.full(o) && (first == nil || before(o, first)) {
+		if len(o.waiting) > 0 && !q.fullLocked(o) && (first == nil || before(o, first)) {
 			first = o
 		}
 	}
@@ -205,13 +205,13 @@ func before[K comparable](a, b *owner[K]) bool {
 	) < 0
 }
 
-// full reports whether an owner has reached the limit of running jobs.
-func (q *Queue[K]) full(o *owner[K]) bool {
+// fullLocked reports whether an owner has reached the limit of running jobs.
+func (q *Queue[K]) fullLocked(o *owner[K]) bool {
 	return q.limits.RunningPerOwner > 0 && o.running >= q.limits.RunningPerOwner
 }
 
-// obstacle returns what other than memory keeps the job whose turn it is from running, or "" if nothing does.
-func (q *Queue[K]) obstacle(p *place[K]) string {
+// obstacleLocked returns what other than memory keeps the job whose turn it is from running, or "" if nothing does.
+func (q *Queue[K]) obstacleLocked(p *place[K]) string {
 	switch {
 	case p.Alone && q.running > 0:
 		return "it must run alone, because the coordinator crashed while it ran before"
@@ -223,11 +223,11 @@ func (q *Queue[K]) obstacle(p *place[K]) string {
 	return ""
 }
 
-// lack returns what keeps the memory of a job from it, or "" if nothing does.
-func (q *Queue[K]) lack(p *place[K]) string {
+// lackLocked returns what keeps the memory of a job from it, or "" if nothing does.
+func (q *Queue[K]) lackLocked(p *place[K]) string {
 	memory := q.limits.Memory
 	users := "running jobs leave"
-	free := memory.free()
+	free := memory.freeLocked()
 	switch {
 	case p.Memory <= free:
 		return ""
@@ -246,10 +246,10 @@ func (q *Queue[K]) Why(key K) string {
 		return ""
 	}
 	o := q.owners[p.Owner]
-	if q.full(o) {
+	if q.fullLocked(o) {
 		return fmt.Sprintf("the limit is %s of one owner at a time", text.Plural(q.limits.RunningPerOwner, "job"))
 	}
-	if why := cmp.Or(q.obstacle(p), q.lack(p)); why != "" {
+	if why := cmp.Or(q.obstacleLocked(p), q.lackLocked(p)); why != "" {
 		return why
 	}
 	if ahead, _ := slices.BinarySearchFunc(o.waiting, p, order); ahead > 0 {

@@ -22,31 +22,43 @@ var StoreRetries = dial.BackoffPolicy{First: 50 * time.Millisecond, Max: 30 * ti
 const MaxTxnChanges = 100
 
 // Writer makes transactions durable. Only the leader has one. It is safe for concurrent use. While the store does not
-// answer, every method tries again until Context ends.
+// answer, every method tries again until Context ends. This is how they differ, and what each is for:
 //
-//	            if the disk is full    if the caller leaves
-//	Commit      fails                  goes on
-//	Persist     waits for space        goes on
-//	CommitFor   fails                  returns; the transaction is still tried
-//	Finish      depends on the change  returns; the change goes on
+//	                       on a full disk   after the caller has left   for
+//	Commit                 fails            goes on, as does its call   a part of Detach, and what may be done later
+//	CommitWaitingForSpace  waits for space  goes on, as does its call   what a run has done, which would be lost
+//	Detach                 as its commits   goes on, and has returned   every change that a client asks for
 //
-// FinishWith is Finish for a change that returns a value.
+// DetachValue is Detach for a change that returns a value. If any of them fails, MayBeCommitted says whether the
+// transaction may be durable nevertheless.
 type Writer struct {
 	State   store.State
 	Context context.Context // ends when writing must stop
 	Logger  hclog.Logger
 
-	pending   atomic.Int64   // changes that Finish has begun and that are not done
-	finishing sync.WaitGroup // their goroutines
+	pending  atomic.Int64   // changes that Detach has begun and that are not done
+	detached sync.WaitGroup // their goroutines
 }
 
 // maxPending is how many changes wait for a store that does not answer, including those whose callers have left.
 const maxPending = 1000
 
-// StoreBusy is the reason of the error of Finish if maxPending changes wait. It has not called do then.
+// StoreBusy is the reason of the error of Detach if maxPending changes wait. It has not called do then.
 const StoreBusy = "STORE_BUSY"
 
-// Change is the context of a change that Finish makes for a caller. It has the values of the caller's context, but ends
+// Commit makes a transaction durable. Trying again is safe because only the leader writes: a transaction that was
+// committed although its answer was lost has no further effect or, if it requires that a key is new, ends in a
+// conflict.
+func (w *Writer) Commit(txn store.Txn) error {
+	return w.commitWhile(txn, store.Answer.MayPass)
+}
+
+// CommitWaitingForSpace is Commit, but waits for space on a full disk.
+func (w *Writer) CommitWaitingForSpace(txn store.Txn) error {
+	return w.commitWhile(txn, store.Answer.MayPassWithSpace)
+}
+
+// Change is the context of a change that Detach makes for a caller. It has the values of the caller's context, but ends
 // only when writing must stop.
 type Change struct {
 	context.Context
@@ -57,11 +69,17 @@ type Change struct {
 // lock, must use it.
 func (c Change) Caller() context.Context { return c.caller }
 
-// FinishWith makes a change for a caller. If ctx ends first, it returns why, and do continues until its transactions
-// are decided, so that their outcome has its effects: a job that was created runs, a blob that nothing refers to is
+// Detach makes a change for a caller. If ctx ends first, it returns why, and do continues until its transactions are
+// decided, so that what follows from them is done: a job that was created runs, a blob that nothing refers to is
 // deleted. do must not refer to anything large, since callers may come and leave for as long as the store does not
 // answer.
-func FinishWith[T any](ctx context.Context, w *Writer, do func(Change) (T, error)) (T, error) {
+func (w *Writer) Detach(ctx context.Context, do func(Change) error) error {
+	_, err := DetachValue(ctx, w, func(change Change) (none struct{}, _ error) { return none, do(change) })
+	return err
+}
+
+// DetachValue is Detach for a change that returns a value.
+func DetachValue[T any](ctx context.Context, w *Writer, do func(Change) (T, error)) (T, error) {
 	var none T
 	if w.pending.Add(1) > maxPending {
 		w.pending.Add(-1)
@@ -70,70 +88,46 @@ func FinishWith[T any](ctx context.Context, w *Writer, do func(Change) (T, error
 	}
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(w.Context, cancel)
-	type outcome struct {
+	type result struct {
 		value T
 		err   error
 	}
-	done := make(chan outcome, 1)
-	w.finishing.Go(func() {
-		var o outcome
-		o.err = fault.Guard(w.Logger.Error, func() (err error) {
-			o.value, err = do(Change{detached, ctx})
+	done := make(chan result, 1)
+	w.detached.Go(func() {
+		var r result
+		r.err = fault.Guard(w.Logger.Error, func() (err error) {
+			r.value, err = do(Change{detached, ctx})
 			return err
 		})
 		stop()
 		cancel()
 		w.pending.Add(-1)
-		done <- o
+		done <- r
 	})
 	select {
-	case o := <-done:
-		return o.value, o.err
+	case r := <-done:
+		return r.value, r.err
 	case <-ctx.Done():
 		return none, context.Cause(ctx)
 	}
 }
 
-// Finish is FinishWith for a change that returns no value.
-func (w *Writer) Finish(ctx context.Context, do func(Change) error) error {
-	_, err := FinishWith(ctx, w, func(change Change) (none struct{}, _ error) { return none, do(change) })
-	return err
-}
+// Wait waits for the changes that Detach has begun. They end soon after the Writer's context.
+func (w *Writer) Wait() { w.detached.Wait() }
 
-// CommitFor commits txn for a caller. If ctx ends first it returns why, and the Writer keeps trying in the background.
-func (w *Writer) CommitFor(ctx context.Context, txn store.Txn) error {
-	return w.Finish(ctx, func(Change) error { return w.Commit(txn) })
-}
-
-// Wait waits for the changes that Finish has begun. They end soon after the Writer's context.
-func (w *Writer) Wait() { w.finishing.Wait() }
-
-// Commit makes a transaction durable. Trying again is safe because only the leader writes: a transaction that was
-// committed although its answer was lost has no further effect or, if it requires that a key is new, ends in a
-// conflict.
-func (w *Writer) Commit(txn store.Txn) error {
-	return w.commitWhile(txn, store.Outcome.MayPass)
-}
-
-// Persist is like Commit, but waits for space on a full disk. It stores what a run has done: nobody waits for its
-// answer, and the run would be lost.
-func (w *Writer) Persist(txn store.Txn) error {
-	return w.commitWhile(txn, store.Outcome.MayPassWithSpace)
-}
-
-// commitWhile tries to commit a transaction until it succeeds or fails with an outcome that will not pass.
-func (w *Writer) commitWhile(txn store.Txn, mayPass func(store.Outcome) bool) error {
-	unknown := false // whether an earlier attempt was committed
+// commitWhile tries to commit a transaction until it succeeds or gets an answer that stays the same.
+func (w *Writer) commitWhile(txn store.Txn, mayPass func(store.Answer) bool) error {
+	undecided := false // whether an earlier attempt may have been committed
 	for pause := dial.NewBackoff(StoreRetries); ; {
 		_, err := w.State.Commit(w.Context, txn)
-		outcome := store.OutcomeOf(err)
-		if err != nil && unknown && outcome != store.Conflict {
-			err = unknownOutcome{err}
+		answer := store.AnswerOf(err)
+		if err != nil && undecided && answer != store.Conflict {
+			err = Undecided(err)
 		}
-		if err == nil || !mayPass(outcome) || w.Context.Err() != nil {
+		if err == nil || !mayPass(answer) || w.Context.Err() != nil {
 			return err
 		}
-		unknown = unknown || outcome.MayBeCommitted()
+		undecided = undecided || answer.MayBeCommitted()
 		w.Logger.Warn("the state store is unavailable, trying again", "key", firstKey(txn), "error", err)
 		if pause.Wait(w.Context) != nil {
 			return err
@@ -152,19 +146,20 @@ func firstKey(txn store.Txn) string {
 	return ""
 }
 
-// unknownOutcome wraps the error of a transaction that failed after an attempt whose answer was lost.
-type unknownOutcome struct{ error }
+// undecidedError is what Undecided returns.
+type undecidedError struct{ error }
 
-func (o unknownOutcome) Unwrap() error { return o.error }
+func (e undecidedError) Unwrap() error { return e.error }
 
-// Unknown marks the error of a transaction that may have been committed.
-func Unknown(err error) error { return unknownOutcome{err} }
+// Undecided wraps an error that leaves open whether a transaction was committed, although the error alone does not say
+// so: MayBeCommitted then reports it. Whoever looks up in vain what a transaction has done returns such an error.
+func Undecided(err error) error { return undecidedError{err} }
 
 // MayBeCommitted reports whether a transaction may have been committed although a Writer returned an error, for its
 // last attempt or an earlier one. Whatever the transaction refers to must then be kept.
 func MayBeCommitted(err error) bool {
-	_, unknown := errors.AsType[unknownOutcome](err)
-	return unknown || store.OutcomeOf(err).MayBeCommitted()
+	_, undecided := errors.AsType[undecidedError](err)
+	return undecided || store.AnswerOf(err).MayBeCommitted()
 }
 
 // Batch collects entries into transactions.

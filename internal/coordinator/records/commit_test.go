@@ -41,14 +41,15 @@ func TestFewChangesWaitForTheStore(t *testing.T) {
 	w := &records.Writer{State: state, Context: ctx, Logger: hclog.NewNullLogger()}
 	left, leave := context.WithCancel(t.Context())
 	leave()
+	change := func(records.Change) error { return w.Commit(store.Txn{}) }
 	for err := error(nil); !fault.Is(err, "STORE_BUSY"); {
-		if err = w.CommitFor(left, store.Txn{}); state.Commits.Load() > 2000 {
+		if err = w.Detach(left, change); state.Commits.Load() > 2000 {
 			t.Fatalf("%d changes wait", state.Commits.Load())
 		}
 	}
 	cancel()
 	w.Wait()
-	if err := w.CommitFor(t.Context(), store.Txn{}); fault.Is(err, "STORE_BUSY") {
+	if err := w.Detach(t.Context(), change); fault.Is(err, "STORE_BUSY") {
 		t.Error("the store stays busy")
 	}
 }

@@ -85,7 +85,7 @@ func (c *Collector) Collect(ctx context.Context, keep NotGarbage) error {
 		}
 		if err != nil {
 			c.Logger.Warn("blobs that are no longer needed cannot be deleted", "blobs", blobs, "error", err)
-			if outcome := store.OutcomeOf(err); outcome == store.Unanswered || outcome.IsFinal() {
+			if answer := store.AnswerOf(err); answer == store.Unanswered || answer.IsFinal() {
 				break // the others would fail too
 			}
 		}

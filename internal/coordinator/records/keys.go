@@ -30,11 +30,11 @@ import (
 //	garbage/<prefix of blobs>     empty: these blobs are no longer needed, or are being uploaded and have no record
 //	                              yet
 //	created                       Layout: a coordinator has used this state; a durable one has it before it has blobs
-//	identity                      the ID of the cluster, see ClusterClaim
+//	identity                      the ID of the cluster, see BlobsOwnership
 //
 // and the blobs:
 //
-//	identity                      which cluster the blobs belong to, see ClusterClaim
+//	identity                      which cluster the blobs belong to, see BlobsOwnership
 //	datasets/<sha256>/<uuid>      canonical bytes
 //	tables/<sha256>/<uuid>        canonical bytes
 //	jobs/<id>/spec                JobSpec

@@ -21,17 +21,17 @@ import (
 // ForeignBlobs is the reason of the fault about a blob store that belongs to another cluster.
 const ForeignBlobs = "BLOBS_OF_ANOTHER_CLUSTER"
 
-// ClusterClaim claims a blob store for a cluster. Only the leader has one.
-type ClusterClaim struct {
+// BlobsOwnership makes a blob store belong to a cluster. Only the leader has one.
+type BlobsOwnership struct {
 	State  store.State
 	Blobs  store.Blobs
 	Commit func(store.Txn) error
 	Where  string    // the blob store, for messages
-	Host   string    // who claims it, for messages
+	Host   string    // who takes it, for messages
 	Now    time.Time // when, for messages
-	// Settle is how long to wait before the claim is read back. If the store cannot refuse to overwrite a blob, the
-	// later of two clusters that claim it at the same moment overwrites the earlier one, which then sees it. 0 means
-	// that nobody else can claim it.
+	// Settle is how long to wait before the owner is read back. If the store cannot refuse to overwrite a blob, the
+	// later of two clusters that take it at the same moment overwrites the earlier one, which then sees it. 0 means
+	// that nobody else can take it.
 	Settle time.Duration
 }
 
@@ -45,10 +45,10 @@ type BlobsOwner struct {
 // maxOwnerBytes is more than an owner takes.
 const maxOwnerBytes = 4 << 10
 
-// Make claims the store, or confirms that it belongs to this cluster. It returns the fault ForeignBlobs if it belongs
-// to another one. A store without an owner is claimed. The ID is in the state before it is in the blobs, so that a
-// cluster whose leader crashes between the two recognizes its blobs.
-func (c ClusterClaim) Make(ctx context.Context) error {
+// Take takes the store if it has no owner, or confirms that it belongs to this cluster. It returns the fault
+// ForeignBlobs if it belongs to another one. The ID is in the state before it is in the blobs, so that a cluster whose
+// leader crashes between the two recognizes its blobs.
+func (c BlobsOwnership) Take(ctx context.Context) error {
 	id, err := c.cluster(ctx)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (c ClusterClaim) Make(ctx context.Context) error {
 }
 
 // Refuse returns the fault ForeignBlobs if the store belongs to any cluster.
-func (c ClusterClaim) Refuse(ctx context.Context) error {
+func (c BlobsOwnership) Refuse(ctx context.Context) error {
 	owner, err := ReadOwner(ctx, c.Blobs)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -79,7 +79,7 @@ func (c ClusterClaim) Refuse(ctx context.Context) error {
 }
 
 // cluster returns the ID of this cluster. It makes one if there is none.
-func (c ClusterClaim) cluster(ctx context.Context) (string, error) {
+func (c BlobsOwnership) cluster(ctx context.Context) (string, error) {
 	entry, err := c.State.Get(ctx, IdentityKey)
 	if err == nil {
 		return string(entry.Value), nil
@@ -92,7 +92,7 @@ func (c ClusterClaim) cluster(ctx context.Context) (string, error) {
 }
 
 // write writes the owner's blob and returns whoever owns the store then.
-func (c ClusterClaim) write(ctx context.Context, id string) (BlobsOwner, error) {
+func (c BlobsOwnership) write(ctx context.Context, id string) (BlobsOwner, error) {
 	content, err := json.Marshal(BlobsOwner{Cluster: id, Host: c.Host, Since: c.Now.UTC().Truncate(time.Second)})
 	if err != nil {
 		return BlobsOwner{}, err

@@ -15,15 +15,15 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// cluster returns the claim of a new cluster on blobs.
-func cluster(t testing.TB, blobs store.Blobs, host string) ClusterClaim {
+// cluster returns what makes blobs belong to a new cluster.
+func cluster(t testing.TB, blobs store.Blobs, host string) BlobsOwnership {
 	t.Helper()
 	state := store.NewMemory()
 	t.Cleanup(func() { state.Close() })
 	if _, err := state.Lead(t.Context(), host); err != nil {
 		t.Fatal(err)
 	}
-	return ClusterClaim{
+	return BlobsOwnership{
 		State: state, Blobs: blobs, Where: "s3://bucket", Host: host, Now: time.Unix(1_700_000_000, 0),
 		Commit: func(txn store.Txn) error { _, err := state.Commit(t.Context(), txn); return err },
 	}
@@ -51,17 +51,17 @@ func put(t testing.TB, blobs store.Blobs, name, content string) {
 
 func TestAStoreBelongsToTheFirstCluster(t *testing.T) {
 	blobs := openBlobs(t, "mem://")
-	put(t, blobs, "jobs/1/spec", "of a cluster that crashed before it claimed the store")
+	put(t, blobs, "jobs/1/spec", "of a cluster that crashed before it took the store")
 	first := cluster(t, blobs, "c1:7400")
 	second := cluster(t, blobs, "c2:7400")
 	if err := first.Refuse(t.Context()); err != nil {
 		t.Errorf("a store without an owner: %v", err)
 	}
 	for range 2 { // the second time it recognizes its own
-		if err := first.Make(t.Context()); err != nil {
+		if err := first.Take(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		err := second.Make(t.Context())
+		err := second.Take(t.Context())
 		if !fault.Is(err, ForeignBlobs) || !strings.Contains(err.Error(), "s3://bucket belongs to another cluster") ||
 			!strings.Contains(err.Error(), "created by c1:7400 at 2023-11-14T22:13:20Z") {
 			t.Fatalf("the second cluster: %v", err)
@@ -74,17 +74,17 @@ func TestAStoreBelongsToTheFirstCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	// as after a crash between the state and the blob
-	if err := errors.Join(first.Make(t.Context()), first.Make(t.Context())); err != nil {
+	if err := errors.Join(first.Take(t.Context()), first.Take(t.Context())); err != nil {
 		t.Errorf("a cluster with an ID and blobs without an owner: %v", err)
 	}
 }
 
-// Of clusters that claim a store at the same moment, one gets it.
+// Of clusters that take a store at the same moment, one gets it.
 func TestClustersThatStartAtTheSameMoment(t *testing.T) {
 	for range 20 {
 		blobs := openBlobs(t, "mem://")
 		if won := race(t, blobs, 0); won != 1 {
-			t.Fatalf("%d clusters claimed the store", won)
+			t.Fatalf("%d clusters took the store", won)
 		}
 	}
 }
@@ -94,24 +94,24 @@ func TestAStoreThatOverwrites(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
 			if won := race(t, &overwriting{}, time.Second); won != 1 {
-				t.Fatalf("%d clusters claimed the store", won)
+				t.Fatalf("%d clusters took the store", won)
 			}
 		})
 	}
 }
 
-// race lets five clusters claim a store, and returns how many got it.
+// race lets five clusters take a store, and returns how many got it.
 func race(t *testing.T, blobs store.Blobs, settle time.Duration) (won int) {
 	t.Helper()
-	claims := make([]ClusterClaim, 5)
+	takers := make([]BlobsOwnership, 5)
 	errs := make([]error, 5)
-	for i := range claims {
-		claims[i] = cluster(t, blobs, "c")
-		claims[i].Settle = settle
+	for i := range takers {
+		takers[i] = cluster(t, blobs, "c")
+		takers[i].Settle = settle
 	}
 	var all sync.WaitGroup
-	for i, c := range claims {
-		all.Go(func() { errs[i] = c.Make(t.Context()) })
+	for i, c := range takers {
+		all.Go(func() { errs[i] = c.Take(t.Context()) })
 	}
 	all.Wait()
 	for _, err := range errs {
@@ -156,7 +156,7 @@ func (o *overwriting) Open(context.Context, string, int64, int64) (io.ReadCloser
 func TestADamagedOwner(t *testing.T) {
 	blobs := openBlobs(t, "mem://")
 	put(t, blobs, IdentityBlob, "{}")
-	if err := cluster(t, blobs, "c").Make(t.Context()); !fault.Is(err, store.BlobDamaged) ||
+	if err := cluster(t, blobs, "c").Take(t.Context()); !fault.Is(err, store.BlobDamaged) ||
 		!strings.Contains(err.Error(), "or delete it if no other cluster") {
 		t.Errorf("got %v", err)
 	}

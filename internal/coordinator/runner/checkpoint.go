@@ -135,7 +135,7 @@ func (r *SnapshotRun) read(ctx context.Context) error {
 				"done", done, "steps", r.Memory.Steps())
 			return nil
 		}
-		if store.OutcomeOf(err) == store.Unanswered || ctx.Err() != nil {
+		if store.AnswerOf(err) == store.Unanswered || ctx.Err() != nil {
 			return err
 		}
 		log.Warn("a snapshot of the job cannot be used; the one before is tried, or the job starts over",
@@ -241,7 +241,7 @@ func (r *SnapshotRun) save() time.Duration {
 	}
 	took := time.Duration(r.encoding.Swap(0))
 	// Waiting for an unavailable store costs the run no time.
-	if r.failed = err != nil; !r.failed || store.OutcomeOf(err) == store.NoSpace {
+	if r.failed = err != nil; !r.failed || store.AnswerOf(err) == store.NoSpace {
 		took += time.Since(began)
 	}
 	r.spent += took

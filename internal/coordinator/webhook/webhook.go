@@ -266,13 +266,13 @@ func (s *Sender) Send(e store.Entry) {
 	if s.ctx == nil || s.pending[e.Key] != nil {
 		return
 	}
-	n := &notification{key: e.Key, to: s.receiverOf(record.GetUrl()), pause: dial.NewBackoff(retries)}
+	n := &notification{key: e.Key, to: s.receiverOfLocked(record.GetUrl()), pause: dial.NewBackoff(retries)}
 	s.pending[n.key] = n
-	s.enqueue(n)
+	s.enqueueLocked(n)
 }
 
-// receiverOf returns the receiver at a URL. The caller holds s.mu.
-func (s *Sender) receiverOf(given string) *receiver {
+// receiverOfLocked returns the receiver at a URL.
+func (s *Sender) receiverOfLocked(given string) *receiver {
 	name := ""
 	if u, err := url.Parse(given); err == nil {
 		name = origin(u)
@@ -283,8 +283,8 @@ func (s *Sender) receiverOf(given string) *receiver {
 	return s.receivers[name]
 }
 
-// enqueue makes a notification due. The caller holds s.mu.
-func (s *Sender) enqueue(n *notification) {
+// enqueueLocked makes a notification due.
+func (s *Sender) enqueueLocked(n *notification) {
 	n.again = nil
 	n.to.due = append(n.to.due, n)
 	if n.to.busy < perReceiver && s.ctx.Err() == nil {
@@ -304,7 +304,7 @@ func (s *Sender) deliver(to *receiver) {
 			n.again = time.AfterFunc(n.pause.Next(), func() {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				s.enqueue(n)
+				s.enqueueLocked(n)
 			})
 		}
 		s.mu.Unlock()
@@ -332,7 +332,7 @@ func (s *Sender) attempt(n *notification) bool {
 		return false
 	case errors.Is(err, store.ErrNotFound):
 		return true
-	case store.OutcomeOf(err).MayPass():
+	case store.AnswerOf(err).MayPass():
 		s.Logger.Warn("a notification cannot be read now; trying again", "key", n.key, "error", err)
 		return false
 	}

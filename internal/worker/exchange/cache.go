@@ -88,6 +88,8 @@ func OpenCache(dir string, limit int64, log hclog.Logger) (*Cache, error) {
 			c.load(e.Name())
 		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.makeRoomLocked(0)
 	return c, nil
 }
@@ -201,8 +203,7 @@ func (c *Cache) reserve(id string, piece int, bytes int64) error {
 	return nil
 }
 
-// makeRoomLocked removes unused data sets until there is room for this many bytes. The caller holds c.mu, or is the
-// only one that knows the cache.
+// makeRoomLocked removes unused data sets until there is room for this many bytes.
 func (c *Cache) makeRoomLocked(bytes int64) bool {
 	if c.used+bytes <= c.limit {
 		return true

@@ -6,25 +6,25 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Outcome says how a call of a State or a Blobs ended, as far as its caller must know to go on. See the table in the
+// Answer says how a State or a Blobs has answered a call, as far as its caller must know to go on. See the table in the
 // comment of the package.
-type Outcome int
+type Answer int
 
-// The outcomes of a call.
+// The answers to a call.
 const (
-	Done       Outcome = iota // there is no error
-	Refused                   // the store rejects the call, such as one for a blob that does not exist
-	Conflict                  // a condition of the transaction does not hold
-	NoSpace                   // the disk is full, or etcd has reached its quota
-	Unanswered                // the store does not answer now
-	Unclear                   // any other error, such as the end of the caller's context
-	Deposed                   // this process is not, or no longer, the leader
-	Closed                    // the store was closed
-	Failed                    // the store failed on its own; the error is a *Failure
+	Done       Answer = iota // there is no error
+	Refused                  // the store rejects the call, such as one for a blob that does not exist
+	Conflict                 // a condition of the transaction does not hold
+	NoSpace                  // the disk is full, or etcd has reached its quota
+	Unanswered               // the store does not answer now
+	Unclear                  // any other error, such as the end of the caller's context
+	Deposed                  // this process is not, or no longer, the leader
+	Closed                   // the store was closed
+	Failed                   // the store failed on its own; the error is a *Failure
 )
 
-// OutcomeOf returns the outcome of a call that returned err.
-func OutcomeOf(err error) Outcome {
+// AnswerOf returns the answer to a call that returned err.
+func AnswerOf(err error) Answer {
 	_, failed := errors.AsType[*Failure](err)
 	f, isFault := errors.AsType[*fault.Error](err)
 	switch {
@@ -51,17 +51,17 @@ func OutcomeOf(err error) Outcome {
 }
 
 // MayPass reports whether the same call may succeed later although nobody intervenes.
-func (o Outcome) MayPass() bool { return o == Unanswered || o == Unclear }
+func (a Answer) MayPass() bool { return a == Unanswered || a == Unclear }
 
 // MayPassWithSpace reports whether the same call may succeed later, once somebody has made space if there is none.
-func (o Outcome) MayPassWithSpace() bool { return o.MayPass() || o == NoSpace }
+func (a Answer) MayPassWithSpace() bool { return a.MayPass() || a == NoSpace }
 
 // MayBeCommitted reports whether a transaction may have been committed although Commit returned an error. Whatever the
 // transaction refers to must then be kept.
-func (o Outcome) MayBeCommitted() bool { return o.MayPass() || o == Closed || o == Failed }
+func (a Answer) MayBeCommitted() bool { return a.MayPass() || a == Closed || a == Failed }
 
 // IsFinal reports whether this process can do nothing more with the store, at least in this term.
-func (o Outcome) IsFinal() bool { return o == Deposed || o == Closed || o == Failed }
+func (a Answer) IsFinal() bool { return a == Deposed || a == Closed || a == Failed }
 
 // Failure is the error of all calls of a state that has failed on its own, from then on. It carries the fault that says
 // what to do. The process must end, and leaves its jobs to the next one.

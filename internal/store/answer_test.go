@@ -13,10 +13,10 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-func TestOutcomeOf(t *testing.T) {
+func TestAnswerOf(t *testing.T) {
 	full := fault.New(fault.ResourceExhausted, DiskFull, "full")
 	failure := &Failure{fault.New(fault.Unavailable, storeFailed, "failed")}
-	for want, errs := range map[Outcome][]error{
+	for want, errs := range map[Answer][]error{
 		Done: {nil},
 		Refused: {
 			ErrNotFound, ErrExists, fmt.Errorf("blob %q: %w", "x", ErrExists),
@@ -45,17 +45,17 @@ func TestOutcomeOf(t *testing.T) {
 		Failed:  {failure, fmt.Errorf("the state: %w", failure)},
 	} {
 		for _, err := range errs {
-			if got := OutcomeOf(err); got != want {
-				t.Errorf("the outcome of %v is %v, want %v", err, got, want)
+			if got := AnswerOf(err); got != want {
+				t.Errorf("the answer for %v is %v, want %v", err, got, want)
 			}
 		}
 	}
 }
 
 // The table in the comment of the package.
-func TestWhatOutcomesMean(t *testing.T) {
+func TestWhatAnswersMean(t *testing.T) {
 	type row struct{ mayPass, mayBeCommitted, isFinal bool }
-	for outcome, want := range map[Outcome]row{
+	for answer, want := range map[Answer]row{
 		Done:       {},
 		Refused:    {},
 		Conflict:   {},
@@ -66,11 +66,11 @@ func TestWhatOutcomesMean(t *testing.T) {
 		Closed:     {mayBeCommitted: true, isFinal: true},
 		Failed:     {mayBeCommitted: true, isFinal: true},
 	} {
-		if got := (row{outcome.MayPass(), outcome.MayBeCommitted(), outcome.IsFinal()}); got != want {
-			t.Errorf("%v: got %+v, want %+v", outcome, got, want)
+		if got := (row{answer.MayPass(), answer.MayBeCommitted(), answer.IsFinal()}); got != want {
+			t.Errorf("%v: got %+v, want %+v", answer, got, want)
 		}
-		if got := outcome.MayPassWithSpace(); got != (want.mayPass || outcome == NoSpace) {
-			t.Errorf("%v: it may pass with space: %v", outcome, got)
+		if got := answer.MayPassWithSpace(); got != (want.mayPass || answer == NoSpace) {
+			t.Errorf("%v: it may pass with space: %v", answer, got)
 		}
 	}
 }
