@@ -103,8 +103,9 @@ func bounded(delay time.Duration) time.Duration { return min(max(0, delay), maxD
 // onceKey marks a context whose calls are made once, because whoever makes them repeats them.
 type onceKey struct{}
 
-// repeat makes a call until it succeeds or should not be made again. The call gets a context whose calls are not
-// repeated by themselves, and a function to call when another attempt will continue after what this one has delivered.
+// repeat makes a call until it succeeds, should not be made again, or ctx ends, also during a pause. The call gets a
+// context whose calls are not repeated by themselves, and a function to call when another attempt will continue after
+// what this one has delivered.
 func (l *leader) repeat(ctx context.Context, warn func(format string, args ...any),
 	call func(ctx context.Context, progressed func()) error) error {
 	if ctx.Value(onceKey{}) != nil {
@@ -114,16 +115,19 @@ func (l *leader) repeat(ctx context.Context, warn func(format string, args ...an
 	tries := &attempts{leader: l, warn: warn}
 	for {
 		err := call(once, tries.progressed)
-		if err == nil || ctx.Err() != nil {
-			return err
+		if err == nil {
+			return nil
 		}
 		pause, again := tries.next(err)
 		if !again {
 			return err
 		}
-		tries.tell(err, pause)
-		if dial.Sleep(ctx, pause) != nil {
-			return err
+		if ctx.Err() == nil {
+			tries.tell(err, pause)
+			_ = dial.Sleep(ctx, pause)
+		}
+		if ended := ctx.Err(); ended != nil {
+			return contextEnded(ended, l.explain(ctx, err))
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (c *Client) Retry(ctx context.Context, do func(ctx context.Context, progres
 	if final, is := errors.AsType[finalError](err); is {
 		return final.err
 	}
-	return c.explain(err)
+	return c.explain(ctx, err)
 }
 
 // Final returns an error by which a function that Retry calls ends it: Retry returns err as it is, even if it is one

@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -103,6 +105,49 @@ func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
 	})
 }
 
+// A context that ends while a call waits for its next attempt ends the call with its own error, which tells what was
+// wrong with the last attempt.
+func TestACallEndsWithItsContextDuringAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := refusedClient(t, func() error { return status.Error(codes.Unavailable, "connection refused") })
+		c.leader.answered.Store(true)
+		for want, end := range map[error]func() (context.Context, context.CancelFunc){
+			context.DeadlineExceeded: func() (context.Context, context.CancelFunc) {
+				return context.WithTimeout(t.Context(), 5*time.Second)
+			},
+			context.Canceled: func() (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(5*time.Second, cancel)
+				return ctx, cancel
+			},
+		} {
+			for what, call := range map[string]func(context.Context) error{
+				"a call": func(ctx context.Context) error {
+					_, err := c.CreateJob(ctx, &cleavev1.CreateJobRequest{})
+					return err
+				},
+				"Retry": func(ctx context.Context) error {
+					return c.Retry(ctx, func(context.Context, func()) error {
+						return status.Error(codes.Unavailable, "connection refused")
+					})
+				},
+				"Wait": func(ctx context.Context) error {
+					_, err := c.Wait(ctx, "job")
+					return err
+				},
+			} {
+				ctx, cancel := end()
+				err := call(ctx)
+				cancel()
+				e, is := errors.AsType[*Error](err)
+				if !is || !errors.Is(err, want) || e.Temporary() || !strings.Contains(e.Message, "connection refused") {
+					t.Errorf("%s, %v: %#v", what, want, err)
+				}
+			}
+		}
+	})
+}
+
 // A call that worked for a long time before the connection broke is repeated like any other.
 func TestALongCallIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +182,7 @@ func TestARefusalIsNoReasonToLeave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.failed(address, wire.Status(fault.New(fault.Unavailable, reason, "not now").RetryIn(c.wait)))
+		l.failed(t.Context(), address, wire.Status(fault.New(fault.Unavailable, reason, "not now").RetryIn(c.wait)))
 		if next, _, err := l.choose(); err != nil || (next == address) != c.stays {
 			t.Errorf("%s: %s follows %s, %v", reason, next, address, err)
 		}
