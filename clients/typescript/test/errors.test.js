@@ -5,6 +5,7 @@ import http from "node:http";
 import net from "node:net";
 import { test } from "node:test";
 import { Cleave, CleaveError, JobState } from "@cleave-project/cleave";
+import { RetryBudget } from "../dist/connection.js";
 import { cleanups, serve } from "./processes.js";
 
 /** @typedef {import("@cleave-project/cleave").JobOptions} JobOptions */
@@ -347,6 +348,51 @@ test("addresses", { timeout: 100_000 }, async (t) => {
     }
     for (const host of ["localhost", "127.0.0.9", "[::1]", "0.0.0.0"])
       assert.ok(new Cleave({ baseUrl: `http://${host}:7400`, token: "t" }));
+  });
+
+  await t.test("credentials that cannot be used", () => {
+    const baseUrl = "http://localhost:7400";
+    for (const token of ["two\nlines", "two words", "caf\u00e9"])
+      assert.throws(() => new Cleave({ baseUrl, token }), { name: "CleaveError", field: "token", reason: "BAD_TOKEN" });
+    assert.throws(() => new Cleave({ baseUrl, fetch, tls: { ca: "x" } }), { name: "CleaveError", field: "tls" });
+  });
+
+  await t.test("the token is sent without the line break at the end of its file", async () => {
+    /** @type {unknown} */
+    let sent;
+    const client = new Cleave({
+      baseUrl: await serve(context),
+      token: "secret\n",
+      fetch: (input, init) => {
+        sent ??= new Headers(init?.headers).get("authorization");
+        return fetch(input, init);
+      },
+    });
+    await client.api.jobs.listJobs({}).catch(() => {});
+    assert.equal(sent, "Bearer secret");
+  });
+
+  await t.test("pauses after refusals grow, and are partly random", async () => {
+    /** @type {number[]} */
+    const waits = [];
+    const { setTimeout } = globalThis;
+    const refusal = new CleaveError("UNAVAILABLE", "full", { reason: "NO_ROOM", retryAfterMs: 10_000 });
+    /** @type {any} */ (globalThis).setTimeout = (/** @type {() => void} */ run, /** @type {number} */ ms) => {
+      waits.push(ms);
+      return setTimeout(run, 0);
+    };
+    try {
+      for (let call = 0; call < 2; call++) {
+        const budget = new RetryBudget(1, 60_000, () => true);
+        for (let pause = 0; pause < 6; pause++) await budget.pause(refusal, undefined);
+        await assert.rejects(budget.pause(refusal, undefined), refusal);
+      }
+    } finally {
+      globalThis.setTimeout = setTimeout;
+    }
+    const [first = 0, second = 0] = waits;
+    assert.ok(first >= 10_000 && first <= 15_000 && second >= 20_000 && second <= 30_000, String(waits));
+    assert.ok(waits.every((ms) => ms <= 30_000) && new Set(waits).size === 12, String(waits));
   });
 
   await t.test("one server of several answers", async () => {
