@@ -114,7 +114,7 @@ func (l *leader) NewStream(ctx context.Context, description *grpc.StreamDesc, me
 	return &followedStream{ClientStream: stream, ctx: ctx, leader: l, address: address}, nil
 }
 
-// followedStream reports its errors to the leader.
+// followedStream reports its errors to the leader, and to the attempts of its call that it has delivered something.
 type followedStream struct {
 	grpc.ClientStream
 	ctx     context.Context // that of the caller; the stream's own ends with the stream
@@ -126,6 +126,8 @@ func (s *followedStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if err != nil {
 		s.leader.failed(s.ctx, s.address, err)
+	} else if tries, is := s.ctx.Value(attemptsKey{}).(*attempts); is {
+		tries.received.Store(true)
 	}
 	return s.leader.explain(s.ctx, err)
 }

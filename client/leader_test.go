@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -146,6 +147,58 @@ func TestACallEndsWithItsContextDuringAPause(t *testing.T) {
 			}
 		}
 	})
+}
+
+// interrupted has the streams of imports, of which the first few break after they have worked for a while.
+type interrupted struct {
+	grpc.ClientStream
+	breaks, calls int
+	parts         int // of the current call
+}
+
+func (i *interrupted) open(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, grpc.Streamer,
+	...grpc.CallOption) (grpc.ClientStream, error) {
+	i.calls++
+	i.parts = 0
+	return i, nil
+}
+
+func (*interrupted) SendMsg(any) error { return nil }
+
+func (*interrupted) CloseSend() error { return nil }
+
+func (i *interrupted) RecvMsg(m any) error {
+	part := m.(*cleavev1.ImportTableResponse)
+	switch i.parts++; {
+	case i.parts == 1:
+		part.What = &cleavev1.ImportTableResponse_Progress{Progress: &cleavev1.ImportProgress{}}
+	case i.calls <= i.breaks:
+		time.Sleep(2 * reconnectTimeout)
+		return status.Error(codes.Unavailable, "the connection broke")
+	case i.parts == 2:
+		part.What = &cleavev1.ImportTableResponse_Imported{Imported: &cleavev1.ImportedTable{}}
+	default:
+		return io.EOF
+	}
+	return nil
+}
+
+// A download that begins again whenever it breaks is given up after a few times only, however long it works in between.
+func TestDownloadsBeginAgain(t *testing.T) {
+	for breaks, works := range map[int]bool{2: true, maxRestarts: true, maxRestarts + 1: false} {
+		synctest.Test(t, func(t *testing.T) {
+			streams := &interrupted{breaks: breaks}
+			c, err := Dial("127.0.0.1:1", WithGRPC(grpc.WithChainStreamInterceptor(streams.open)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_, err = c.ImportTable(t.Context(), &cleavev1.ImportTableRequest{}, nil)
+			if (err == nil) != works || streams.calls != min(breaks, maxRestarts)+1 {
+				t.Errorf("it breaks %d times: %v after %d calls", breaks, err, streams.calls)
+			}
+		})
+	}
 }
 
 // A call that worked for a long time before the connection broke is repeated like any other.

@@ -295,10 +295,11 @@ export class Cleave {
     let margins: number[] = [];
     let confidences: number[] = [];
     let notices: Notice[] = [];
-    await this.#resume(options.signal, async (call) => {
+    await this.#resume(options.signal, async (call, budget) => {
       // there is no way to continue
       [parts, distances, margins, confidences, notices] = [new LabelParts(), [], [], [], []];
       for await (const part of this.api.jobs.predictJob(request, call)) {
+        budget.received();
         parts.add(part);
         for (const value of part.distances) distances.push(value);
         for (const value of part.margins) margins.push(value);

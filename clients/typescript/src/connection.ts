@@ -37,6 +37,7 @@ const maxRounds = 5; // how often all servers are tried if none has answered
 const electionMs = 30_000; // how long, if one of them waits to lead
 const maxRefusals = 6; // how often a call is repeated that the server refuses for now
 const maxRefusalPauseMs = 20_000;
+const maxRestarts = 6; // how often a download begins again that breaks off each time
 const probeTimeoutMs = 5000;
 
 const loopback = /^(localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/; // hosts to which connections stay on this machine
@@ -301,6 +302,8 @@ export class RetryBudget {
   #refusals = 0; // failures that said when to retry
   #standby = false; // a server waits to lead
   #heard = false; // the call has delivered something
+  #received = false; // so has this attempt, after which the next one will begin again
+  #restarts = 0; // attempts of that kind
 
   /** reached tells whether a server has ever answered. */
   constructor(
@@ -309,8 +312,19 @@ export class RetryBudget {
     private readonly reached: () => boolean,
   ) {}
 
+  /** Notes that this attempt has delivered something, after which the next one will not continue. */
+  received(): void {
+    this.#received = true;
+  }
+
   /** Starts anew, because the next attempt will continue after what this one has delivered. */
   reset(): void {
+    this.#beginAnew(0);
+  }
+
+  #beginAnew(restarts: number): void {
+    this.#received = false;
+    this.#restarts = restarts;
     this.#since = undefined;
     this.#tries = this.#rounds = this.#refusals = 0;
     this.#standby = false;
@@ -326,6 +340,10 @@ export class RetryBudget {
 
   /** Returns how long to wait before the next attempt, or undefined if there should not be one. */
   #wait(error: CleaveError): number | undefined {
+    if (this.#received) {
+      if (this.#restarts === maxRestarts) return undefined;
+      this.#beginAnew(this.#restarts + 1);
+    }
     const now = performance.now();
     this.#since ??= now;
     if (error.retryAfterMs !== undefined) {
@@ -337,7 +355,7 @@ export class RetryBudget {
     const standby = error.reason === notLeader;
     this.#standby ||= standby;
     this.#tries++;
-    if (this.#tries < this.servers || (standby && this.#tries <= this.servers)) return 0; // at once, with another server
+    if (this.#tries < this.servers || (standby && this.#tries <= this.servers)) return 0; // at once, with another
     this.#tries = 0;
     this.#rounds++;
     if (!this.#isPatient(error, now - this.#since)) return undefined;

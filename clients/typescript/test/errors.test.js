@@ -395,6 +395,22 @@ test("addresses", { timeout: 100_000 }, async (t) => {
     assert.ok(waits.every((ms) => ms <= 30_000) && new Set(waits).size === 12, String(waits));
   });
 
+  await t.test("a download that begins again is given up after a few times", async () => {
+    const broken = new CleaveError("UNAVAILABLE", "broken", { reason: "NOT_REACHABLE" });
+    const budget = new RetryBudget(2, 60_000, () => true); // with two servers there is no pause
+    const attempts = async () => {
+      for (let restart = 0; restart < 6; restart++) {
+        budget.received();
+        await budget.pause(broken, undefined);
+      }
+    };
+    await attempts();
+    budget.reset(); // a part that the next attempt continues after
+    await attempts();
+    budget.received();
+    await assert.rejects(budget.pause(broken, undefined), broken);
+  });
+
   await t.test("one server of several answers", async () => {
     const baseUrl = await serve(context);
     const client = new Cleave({ baseUrl: [`http://${await unused()}`, `http://${await unused()}`, baseUrl + "/"] });
