@@ -277,7 +277,8 @@ export class Connection {
     const refusal = fromStatus(about);
     if (refusal) return refusal; // of a page or a host name that is not allowed
     if (response.status >= 502 && response.status <= 504) {
-      return clientError("NOT_REACHABLE", `the server at ${url} does not answer: a proxy says ${response.status}`, { cause });
+      const message = `the server at ${url} does not answer: a proxy says ${response.status}`;
+      return clientError("NOT_REACHABLE", message, { cause });
     }
     return clientError("NOT_CLEAVE", `something other than Cleave answers at ${url}; check the address`, { cause });
   }
