@@ -9,11 +9,14 @@ import https from "node:https";
 import net from "node:net";
 import { test } from "node:test";
 import { create, fromBinary, toBinary, toJson } from "@bufbuild/protobuf";
-import {
+import { Cleave, CleaveError, v1 } from "@cleave-project/cleave";
+import { clientCodes } from "../dist/errors.js";
+import { cleanups, cleave, folder } from "./processes.js";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../dist/gen/google/rpc/error_details_pb.js";
+
+const {
   CancelJobResponseSchema,
   CreateDatasetResponseSchema,
-  Cleave,
-  CleaveError,
   CreateJobRequestSchema,
   CreateJobResponseSchema,
   EventSchema,
@@ -26,10 +29,7 @@ import {
   StopReason,
   WatchJobRequestSchema,
   WatchJobResponseSchema,
-} from "@cleave-project/cleave";
-import { clientCodes } from "../dist/errors.js";
-import { cleanups, cleave, folder } from "./processes.js";
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../dist/gen/google/rpc/error_details_pb.js";
+} = v1;
 
 const { cases, reasons } = JSON.parse(
   readFileSync(new URL("../../../test/clients/contract.json", import.meta.url), "utf8"),

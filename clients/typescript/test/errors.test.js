@@ -4,7 +4,7 @@ import { once } from "node:events";
 import http from "node:http";
 import net from "node:net";
 import { test } from "node:test";
-import { Cleave, CleaveError, JobState } from "@cleave-project/cleave";
+import { Cleave, CleaveError, v1 } from "@cleave-project/cleave";
 import { RetryBudget } from "../dist/connection.js";
 import { cleanups, serve } from "./processes.js";
 
@@ -416,7 +416,7 @@ test("addresses", { timeout: 100_000 }, async (t) => {
     const client = new Cleave({ baseUrl: [`http://${await unused()}`, `http://${await unused()}`, baseUrl + "/"] });
     const table = await client.uploadTable({ x: [1, 2, 9, 10] });
     const job = await client.createJob({ data: table, k: 2 });
-    assert.equal((await job.wait()).state, JobState.SUCCEEDED);
+    assert.equal((await job.wait()).state, v1.JobState.SUCCEEDED);
     assert.throws(() => new Cleave({ baseUrl: [] }), { name: "CleaveError", field: "baseUrl" });
     assert.throws(() => new Cleave({ baseUrl: [baseUrl, "nonsense"] }), { name: "CleaveError", field: "baseUrl" });
   });
