@@ -168,7 +168,8 @@ func (s *contractServer) serve(_ any, stream grpc.ServerStream) error {
 		})
 	case "GetResult":
 		return answerCall(stream, &cleavev1.GetResultRequest{}, func() (proto.Message, error) {
-			return &cleavev1.GetResultResponse{Result: &cleavev1.Result{Rows: s.Result.Rows}}, s.Result.Error.status(nil)
+			return &cleavev1.GetResultResponse{Result: &cleavev1.Result{Rows: s.Result.Rows}},
+				s.Result.Error.status(nil)
 		})
 	case "CreateJob":
 		request := &cleavev1.CreateJobRequest{}

@@ -68,9 +68,9 @@ func endOf(job *cleavev1.Job) *cleavev1.JobEnded {
 }
 
 // JobError returns nil if a job succeeded, and otherwise an error that says how it ended, with the job as job_id in its
-// metadata: the error of a job that failed, or one with the reason JobCanceled, TimeLimit or LabelsSoFar, or BadAnswer if
-// ended is nil or has a state in which no job ends. If the coordinator does not say whether there are labels, it returns
-// that error.
+// metadata: the error of a job that failed, or one with the reason JobCanceled, TimeLimit or LabelsSoFar, or BadAnswer
+// if ended is nil or has a state in which no job ends. If the coordinator does not say whether there are labels, it
+// returns that error.
 func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.JobEnded) error {
 	switch ended.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED:

@@ -58,7 +58,7 @@ var errSilent = status.Error(codes.Unavailable, "the coordinator is silent")
 // failed moves on from a coordinator that is unreachable, silent or does not lead, to the one that it names or to the
 // next. ctx is that of the call.
 func (l *leader) failed(ctx context.Context, address string, err error) {
-	if cause := context.Cause(ctx); cause == errSilent { //nolint:errorlint // it is this error, and not one like it
+	if cause := context.Cause(ctx); cause == errSilent {
 		err = cause
 	}
 	l.mu.Lock()
