@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -25,6 +26,8 @@ const (
 	// the first pause of repeats if that is longer, up to maxDeferralPause.
 	maxDeferrals     = 6
 	maxDeferralPause = 20 * time.Second
+
+	maxRestarts = 6 // how often a download begins again that delivers something each time, and cannot continue
 )
 
 // attempts decides whether and when a call is made again. Nothing else does, neither for calls with one response nor
@@ -41,15 +44,28 @@ type attempts struct {
 	deferrals int       // failures that said when to retry
 	standby   bool      // a coordinator waits to lead
 	heard     bool      // the call has delivered something
+	restarts  int       // attempts that delivered something, none of which the next one continued
+
+	received atomic.Bool // a stream of this attempt has delivered something that the next attempt will not continue
 }
 
 // progressed begins anew, because the next attempt will continue after what this one has delivered.
-func (a *attempts) progressed() { *a = attempts{leader: a.leader, warn: a.warn, heard: true} }
+func (a *attempts) progressed() { a.beginAnew(0) }
+
+func (a *attempts) beginAnew(restarts int) {
+	*a = attempts{leader: a.leader, warn: a.warn, heard: true, restarts: restarts}
+}
 
 // next returns how long to wait before the next attempt, given the error of the last one. again is false if there
 // should be no other. What happened to the call decides, not the explanation that callers get.
 func (a *attempts) next(err error) (pause time.Duration, again bool) {
 	err = unexplained(err)
+	if a.received.Load() {
+		if a.restarts == maxRestarts {
+			return 0, false
+		}
+		a.beginAnew(a.restarts + 1)
+	}
 	a.failures++
 	if a.failures == 1 {
 		a.since = time.Now()
@@ -100,30 +116,34 @@ func deferralPause(delay time.Duration, deferrals int) time.Duration {
 // bounded returns a delay that a coordinator asks for, which may be anything, within bounds.
 func bounded(delay time.Duration) time.Duration { return min(max(0, delay), maxDeferralPause) }
 
-// onceKey marks a context whose calls are made once, because whoever makes them repeats them.
-type onceKey struct{}
+// attemptsKey is the key of the attempts that repeat the calls of a context. Such calls are made once.
+type attemptsKey struct{}
 
-// repeat makes a call until it succeeds or should not be made again. The call gets a context whose calls are not
-// repeated by themselves, and a function to call when another attempt will continue after what this one has delivered.
+// repeat makes a call until it succeeds, should not be made again, or ctx ends, also during a pause. The call gets a
+// context whose calls are not repeated by themselves, and a function to call when another attempt will continue after
+// what this one has delivered.
 func (l *leader) repeat(ctx context.Context, warn func(format string, args ...any),
 	call func(ctx context.Context, progressed func()) error) error {
-	if ctx.Value(onceKey{}) != nil {
+	if ctx.Value(attemptsKey{}) != nil {
 		return call(ctx, func() {})
 	}
-	once := context.WithValue(ctx, onceKey{}, true)
 	tries := &attempts{leader: l, warn: warn}
+	once := context.WithValue(ctx, attemptsKey{}, tries)
 	for {
 		err := call(once, tries.progressed)
-		if err == nil || ctx.Err() != nil {
-			return err
+		if err == nil {
+			return nil
 		}
 		pause, again := tries.next(err)
 		if !again {
 			return err
 		}
-		tries.tell(err, pause)
-		if dial.Sleep(ctx, pause) != nil {
-			return err
+		if ctx.Err() == nil {
+			tries.tell(err, pause)
+			_ = dial.Sleep(ctx, pause)
+		}
+		if ended := ctx.Err(); ended != nil {
+			return contextEnded(ended, l.explain(ctx, err))
 		}
 	}
 }

@@ -101,13 +101,14 @@ func (c *Client) Address() string { return c.address }
 // Retry calls do until it succeeds, fails for good, or has been tried for long enough. Use it for streams: do opens a
 // new one on every call. Calls that do makes with the context that it gets are not repeated by themselves. If another
 // attempt would continue after what this one has received, do calls progressed, so that the next failure is the first
-// one again. Retry converts the error of a call that do returns to an *Error.
+// one again. Without that, an attempt that received something is repeated from the start a few times only. Retry
+// converts the error of a call that do returns to an *Error.
 func (c *Client) Retry(ctx context.Context, do func(ctx context.Context, progressed func()) error) error {
 	err := c.leader.repeat(ctx, c.leader.warn, do)
 	if final, is := errors.AsType[finalError](err); is {
 		return final.err
 	}
-	return c.explain(err)
+	return c.explain(ctx, err)
 }
 
 // Final returns an error by which a function that Retry calls ends it: Retry returns err as it is, even if it is one

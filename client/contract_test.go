@@ -38,16 +38,26 @@ type contract struct {
 }
 
 type contractCase struct {
-	Name, Call, Server string
-	Job, StopReason    string
-	Answers            []contractAnswer
-	Failure, Error     *contractError
-	Result             struct {
+	contractScript  // of the only server, unless there are Servers
+	Servers         []contractScript
+	Given           []int
+	Name, Call      string
+	Job, StopReason string
+	Failure, Error  *contractError
+	Result          struct {
 		Rows  uint32
 		Error *contractError
 	}
-	Calls                        int
-	After, Events, First, Labels []uint32
+	Arrived        *uint32
+	Events, Labels []uint32
+}
+
+// contractScript is what one server does, and how it is called.
+type contractScript struct {
+	Server       string
+	Answers      []contractAnswer
+	Calls        int
+	After, First []uint32
 }
 
 type contractAnswer struct {
@@ -64,6 +74,7 @@ type contractError struct {
 	Code, Reason, Field string
 	RetryAfter          float64 // seconds
 	Temporary           bool
+	Leader              *int
 }
 
 func readContract(t *testing.T) (c contract) {
@@ -102,21 +113,25 @@ func (e *contractError) fault() *fault.Error {
 	panic(e.Code)
 }
 
-// status returns the error as a server sends it, or nil for nil.
-func (e *contractError) status() error {
+// status returns the error as a server sends it, or nil for nil. addresses are those of all servers of the case.
+func (e *contractError) status(addresses []string) error {
 	switch {
 	case e == nil:
 		return nil
 	case e.Reason == "":
 		return status.Error(codeNamed(e.Code), "not now")
+	case e.Leader != nil:
+		return wire.Status(e.fault().With(wire.LeaderKey, addresses[*e.Leader]))
 	}
 	return wire.Status(e.fault())
 }
 
-// contractServer plays a case.
+// contractServer plays the part of one server of a case.
 type contractServer struct {
 	contractCase
+	addresses    []string // of all servers of the case
 	mu           sync.Mutex
+	asked        string // the ID of the data set that the client has
 	calls        int
 	after, first []uint32
 	requestIDs   []string
@@ -153,22 +168,52 @@ func (s *contractServer) serve(_ any, stream grpc.ServerStream) error {
 		})
 	case "GetResult":
 		return answerCall(stream, &cleavev1.GetResultRequest{}, func() (proto.Message, error) {
-			return &cleavev1.GetResultResponse{Result: &cleavev1.Result{Rows: s.Result.Rows}}, s.Result.Error.status()
+			return &cleavev1.GetResultResponse{Result: &cleavev1.Result{Rows: s.Result.Rows}},
+				s.Result.Error.status(nil)
 		})
 	case "CreateJob":
 		request := &cleavev1.CreateJobRequest{}
 		return answerCall(stream, request, func() (proto.Message, error) {
 			answer := s.next(method, func() { s.requestIDs = append(s.requestIDs, request.GetRequestId()) })
-			return &cleavev1.CreateJobResponse{Job: s.job()}, answer.Error.status()
+			return &cleavev1.CreateJobResponse{Job: s.job()}, answer.Error.status(s.addresses)
 		})
 	case "WatchJob":
 		return s.watch(stream)
 	case "GetLabels":
 		return s.labels(stream)
+	case "GetDataset":
+		request := &cleavev1.GetDatasetRequest{}
+		return answerCall(stream, request, func() (proto.Message, error) {
+			s.asked = request.GetDatasetId()
+			return nil, wire.Status(fault.New(fault.NotFound, "DATASET_NOT_FOUND", "there is no such data set"))
+		})
+	case "GetUpload":
+		return answerCall(stream, &cleavev1.GetUploadRequest{}, func() (proto.Message, error) {
+			if s.Arrived == nil {
+				return nil, wire.Status(fault.New(fault.NotFound, "UPLOAD_NOT_FOUND", "there is no such upload"))
+			}
+			return &cleavev1.GetUploadResponse{Parts: *s.Arrived}, nil
+		})
+	case "CreateDataset":
+		return s.upload(stream)
 	}
 	return answerCall(stream, &cleavev1.CancelJobRequest{}, func() (proto.Message, error) {
-		return &cleavev1.CancelJobResponse{Job: s.job()}, s.next(method, func() {}).Error.status()
+		return &cleavev1.CancelJobResponse{Job: s.job()}, s.next(method, func() {}).Error.status(s.addresses)
 	})
+}
+
+func (s *contractServer) upload(stream grpc.ServerStream) error {
+	header := &cleavev1.CreateDatasetRequest{}
+	if err := stream.RecvMsg(header); err != nil {
+		return err
+	}
+	for stream.RecvMsg(&cleavev1.CreateDatasetRequest{}) == nil {
+	}
+	answer := s.next("UploadGraph", func() { s.first = append(s.first, header.GetHeader().GetFirstPart()) })
+	if answer.Error != nil {
+		return answer.Error.status(s.addresses)
+	}
+	return stream.SendMsg(&cleavev1.CreateDatasetResponse{Dataset: &cleavev1.Dataset{DatasetId: s.asked}})
 }
 
 // answerCall answers a call that has one response.
@@ -203,7 +248,7 @@ func (s *contractServer) watch(stream grpc.ServerStream) error {
 	if answer.Silent {
 		<-stream.Context().Done()
 	}
-	return answer.Error.status()
+	return answer.Error.status(s.addresses)
 }
 
 func (s *contractServer) labels(stream grpc.ServerStream) error {
@@ -217,10 +262,10 @@ func (s *contractServer) labels(stream grpc.ServerStream) error {
 			return err
 		}
 	}
-	return answer.Error.status()
+	return answer.Error.status(s.addresses)
 }
 
-// start starts the server of a case, and returns its address and what the client needs to connect.
+// start starts the server, and returns its address and what the client needs to connect.
 func (s *contractServer) start(t *testing.T) (address string, options []Option) {
 	switch s.Server {
 	case "":
@@ -252,7 +297,7 @@ func (s *contractServer) start(t *testing.T) (address string, options []Option) 
 }
 
 // call makes the call of a case, and returns the events and labels that the caller got.
-func (s *contractServer) call(ctx context.Context, client *Client) (events, labels []uint32, err error) {
+func (s contractCase) call(ctx context.Context, client *Client) (events, labels []uint32, err error) {
 	switch s.Call {
 	case "CancelJob":
 		_, err = client.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: "job"})
@@ -269,6 +314,8 @@ func (s *contractServer) call(ctx context.Context, client *Client) (events, labe
 		if labels, err = client.Labels(ctx, "job"); err != nil {
 			labels = nil
 		}
+	case "UploadGraph":
+		_, err = client.UploadGraph(ctx, "", 0, []Edge{{Source: 0, Target: 1}, {Source: 1, Target: 2}})
 	case "Wait":
 		_, err = client.Wait(ctx, "job")
 	default:
@@ -277,31 +324,59 @@ func (s *contractServer) call(ctx context.Context, client *Client) (events, labe
 	return events, labels, err
 }
 
+// playAll starts the servers of a case, and returns a client of those that it is given.
+func playAll(t *testing.T, c contractCase) (servers []*contractServer, client *Client) {
+	t.Helper()
+	addresses := make([]string, len(c.Servers))
+	var options []Option
+	for at, script := range c.Servers {
+		s := &contractServer{contractCase: c, addresses: addresses}
+		s.contractScript = script
+		address, needed := s.start(t)
+		addresses[at] = address
+		options = append(options, needed...)
+		servers = append(servers, s)
+	}
+	given := addresses
+	if c.Given != nil {
+		given = nil
+		for _, at := range c.Given {
+			given = append(given, addresses[at])
+		}
+	}
+	client, err := Dial(strings.Join(given, ","), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return servers, client
+}
+
 // The client does what docs/CLIENT-CONTRACT.md promises for all clients.
 func TestContract(t *testing.T) {
 	t.Parallel() // one case waits for a server that is silent
 	for _, c := range readContract(t).Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			script := &contractServer{contractCase: c}
-			address, options := script.start(t)
-			client, err := Dial(address, options...)
-			if err != nil {
-				t.Fatal(err)
+			if c.Servers == nil {
+				c.Servers = []contractScript{c.contractScript}
 			}
-			defer client.Close()
-			events, labels, err := script.call(t.Context(), client)
-			script.mu.Lock()
-			defer script.mu.Unlock()
-			if script.calls != c.Calls || !slices.Equal(script.after, c.After) ||
-				!slices.Equal(script.first, c.First) {
-				t.Errorf("%d calls, after the events %v, from the rows %v", script.calls, script.after, script.first)
+			servers, client := playAll(t, c)
+			events, labels, err := c.call(t.Context(), client)
+			var requestIDs []string
+			for at, s := range servers {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if s.calls != s.Calls || !slices.Equal(s.after, s.After) || !slices.Equal(s.first, s.First) {
+					t.Errorf("server %d: %d calls, after the events %v, from %v", at, s.calls, s.after, s.first)
+				}
+				requestIDs = append(requestIDs, s.requestIDs...)
 			}
 			if !slices.Equal(events, c.Events) || !slices.Equal(labels, c.Labels) {
 				t.Errorf("events %v, labels %v", events, labels)
 			}
-			if ids := slices.Compact(script.requestIDs); c.Call == "CreateJob" && (len(ids) != 1 || ids[0] == "") {
-				t.Errorf("request ids %q", script.requestIDs)
+			if ids := slices.Compact(requestIDs); c.Call == "CreateJob" && (len(ids) != 1 || ids[0] == "") {
+				t.Errorf("request ids %q", requestIDs)
 			}
 			c.Error.check(t, err)
 		})

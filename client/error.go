@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -90,13 +91,19 @@ func explaining(cause error, f *fault.Error) *Error {
 	return e
 }
 
-// asError converts a fault that was found before a call to an *Error. Other errors stay as they are, including
-// an *Error of a call.
+// asError converts a fault that was found before a call, and what wraps one, to an *Error. Other errors stay as they
+// are, including an *Error of a call.
 func asError(err error) error {
-	if f, is := err.(*fault.Error); is {
-		return ofFault(f)
+	if _, is := errors.AsType[*Error](err); is {
+		return err
 	}
-	return err
+	f, is := errors.AsType[*fault.Error](err)
+	if !is {
+		return err
+	}
+	own := *f
+	own.Message = err.Error() // with what a wrapping error adds
+	return explaining(err, &own)
 }
 
 // unexplained returns the error of a call that an *Error explains, or err if it explains none.
@@ -107,13 +114,25 @@ func unexplained(err error) error {
 	return err
 }
 
+// contextEnded returns the error of a call whose context ended while it was to be made again. The error is that of the
+// context; last, the error of the last attempt, is in its sentence.
+func contextEnded(ended, last error) *Error {
+	code := codes.Canceled
+	if errors.Is(ended, context.DeadlineExceeded) {
+		code = codes.DeadlineExceeded
+	}
+	return &Error{Code: code, Message: fmt.Sprintf("%v before another attempt; the last one: %v", ended, last),
+		cause: ended}
+}
+
 // badAnswer returns the error for an answer that cannot be right.
 func badAnswer(format string, args ...any) error {
 	return ofFault(fault.New(fault.Internal, BadAnswer, format, args...))
 }
 
 // explain converts the error of a call, or of a stream, to an *Error. Errors of other kinds, and nil, stay as they are.
-func (c *Client) explain(err error) error {
+// It may ask what is at the address, until ctx ends.
+func (c *Client) explain(ctx context.Context, err error) error {
 	if _, is := errors.AsType[*Error](err); is || err == nil {
 		return err
 	}
@@ -125,7 +144,7 @@ func (c *Client) explain(err error) error {
 	case s.Code() == codes.Unavailable || isHTTP(s.Message()):
 		return c.unavailable(s, err)
 	case s.Code() == codes.Unimplemented && wire.Reason(err) == "":
-		return c.unimplemented(s, err)
+		return c.unimplemented(ctx, s, err)
 	case known != err:
 		f, _ := errors.AsType[*fault.Error](known)
 		return explaining(err, f)
@@ -176,8 +195,8 @@ func (c *Client) notCleave(err error) error {
 
 // unimplemented explains why a method is not there: the other side has another version of the API, or is not a
 // coordinator.
-func (c *Client) unimplemented(s *status.Status, err error) error {
-	services, unknown := c.leader.services()
+func (c *Client) unimplemented(ctx context.Context, s *status.Status, err error) error {
+	services, unknown := c.leader.services(ctx)
 	isCleave := func(service string) bool { return strings.HasPrefix(service, "cleave.") }
 	if status.Code(unknown) == codes.Unimplemented || unknown == nil && !slices.ContainsFunc(services, isCleave) {
 		return c.notCleave(err)

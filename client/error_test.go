@@ -3,11 +3,13 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -131,11 +133,11 @@ func TestErrors(t *testing.T) {
 	if _, err := c.Labels(ctx, "job"); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of the context: %v", err)
 	}
-	if err := c.explain(nil); err != nil {
+	if err := c.explain(ctx, nil); err != nil {
 		t.Error(err)
 	}
 	other := errors.New("of others")
-	if err := c.explain(other); err != other {
+	if err := c.explain(ctx, other); err != other {
 		t.Error(err)
 	}
 }
@@ -162,6 +164,9 @@ func TestJobErrors(t *testing.T) {
 		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED}, codes.Internal, "JOB_FAILED"},
 		{canceled(cleavev1.StopReason_STOP_REASON_CANCELLED), codes.Canceled, JobCanceled},
 		{canceled(cleavev1.StopReason_STOP_REASON_TIME_LIMIT), codes.DeadlineExceeded, TimeLimit},
+		{nil, codes.Internal, BadAnswer},
+		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_RUNNING}, codes.Internal, BadAnswer},
+		{&cleavev1.JobEnded{State: 99}, codes.Internal, BadAnswer},
 	} {
 		e, is := errors.AsType[*Error](c.JobError(t.Context(), "job", j.ended))
 		if !is || e.Code != j.code || e.Reason != j.reason || e.Temporary() || errors.Is(e, context.Canceled) {
@@ -225,6 +230,48 @@ func TestWaitGetsNoEarlierEvents(t *testing.T) {
 	}
 }
 
+// A fault stays an *Error where something wraps it, with the words of the whole.
+func TestErrorsOfWrappedFaults(t *testing.T) {
+	bad := fault.Invalid("BAD_K", "k is 9").OnField("spec.k")
+	wrapped := fmt.Errorf("the second job: %w", bad)
+	for says, err := range map[string]error{"k is 9": bad, "the second job: k is 9": wrapped} {
+		e, is := errors.AsType[*Error](asError(err))
+		if !is || e.Reason != "BAD_K" || e.Field != "spec.k" || e.Message != says || !errors.Is(e, err) ||
+			status.Convert(e).Message() != says {
+			t.Errorf("%v is %#v", err, e)
+		}
+	}
+}
+
+// The question what is at an address ends with the call that asks.
+func TestTheExplanationEndsWithTheCall(t *testing.T) {
+	asked := make(chan struct{})
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		if method, _ := grpc.Method(stream.Context()); strings.HasPrefix(method, "/cleave.") {
+			return status.Error(codes.Unimplemented, "unknown method")
+		}
+		close(asked)
+		<-stream.Context().Done()
+		return nil
+	}))
+	c, err := Dial(serveGRPC(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var canceled time.Time
+	go func() {
+		<-asked
+		canceled = time.Now()
+		cancel()
+	}()
+	_, err = c.CreateJob(ctx, &cleavev1.CreateJobRequest{})
+	if took := time.Since(canceled); err == nil || took > servicesTimeout/2 {
+		t.Errorf("%v, %v after the end of the context", err, took)
+	}
+}
+
 func TestDialSaysWhatToDo(t *testing.T) {
 	for _, c := range []struct {
 		addresses string
@@ -259,7 +306,7 @@ func TestConnectionErrorsNameOptions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, is := errors.AsType[*Error](c.explain(status.Error(codes.Unavailable, cause)))
+			e, is := errors.AsType[*Error](c.explain(t.Context(), status.Error(codes.Unavailable, cause)))
 			if !is || e.Reason != HandshakeFailed || e.Code != codes.FailedPrecondition || e.Temporary() ||
 				status.Code(e) != e.Code ||
 				!strings.Contains(e.Message, says) ||

@@ -32,17 +32,18 @@ func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) 
 	if err != nil {
 		return nil, watchLost(jobID, err)
 	}
-	if endOf(job) == nil {
-		for _, err := range c.Follow(ctx, jobID, job.GetLastSequence()) {
-			if err != nil {
-				return nil, err
-			}
+	ended := endOf(job)
+	if ended == nil {
+		ended, err = c.watch(ctx, jobID, job.GetLastSequence(), c.leader.warn,
+			func(*cleavev1.WatchJobResponse) bool { return true })
+		if err != nil {
+			return nil, err
 		}
 		if job, err = c.job(ctx, jobID); err != nil {
 			return nil, watchLost(jobID, err)
 		}
 	}
-	err = c.JobError(ctx, jobID, endOf(job))
+	err = c.JobError(ctx, jobID, ended)
 	if fault.Is(err, LabelsSoFar) {
 		err = nil
 	}
@@ -67,8 +68,9 @@ func endOf(job *cleavev1.Job) *cleavev1.JobEnded {
 }
 
 // JobError returns nil if a job succeeded, and otherwise an error that says how it ended, with the job as job_id in its
-// metadata: the error of a job that failed, or one with the reason JobCanceled, TimeLimit or LabelsSoFar. If the
-// coordinator does not say whether there are labels, it returns that error.
+// metadata: the error of a job that failed, or one with the reason JobCanceled, TimeLimit or LabelsSoFar, or BadAnswer
+// if ended is nil or has a state in which no job ends. If the coordinator does not say whether there are labels, it
+// returns that error.
 func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.JobEnded) error {
 	switch ended.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
@@ -88,14 +90,18 @@ func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.Job
 		}
 		return ofFault(fault.New(fault.DeadlineExceeded, reason, "job %s was %s", jobID, ended.GetMessage()).With(
 			"job_id", jobID))
-	}
-	if f, is := errors.AsType[*fault.Error](wire.FaultOf(ended.GetError())); is {
-		if f.Kind == fault.Unavailable {
-			f.Kind = fault.Internal // the same request returns the same failure, so a retry does not help
+	case cleavev1.JobState_JOB_STATE_FAILED:
+		if f, is := errors.AsType[*fault.Error](wire.FaultOf(ended.GetError())); is {
+			if f.Kind == fault.Unavailable {
+				f.Kind = fault.Internal // the same request returns the same failure, so a retry does not help
+			}
+			return ofFault(f.With("job_id", jobID))
 		}
-		return ofFault(f.With("job_id", jobID))
+		return ofFault(fault.New(fault.Internal, JobFailed, "job %s failed", jobID).With("job_id", jobID))
 	}
-	return ofFault(fault.New(fault.Internal, JobFailed, "job %s failed", jobID).With("job_id", jobID))
+	return ofFault(fault.New(fault.Internal, BadAnswer,
+		"the coordinator says that job %s ended in the state %v, which is no end", jobID, ended.GetState()).With(
+		"job_id", jobID))
 }
 
 // Result returns the result of a job, without its labels. Before the job has ended, the error is an *Error with the
@@ -197,10 +203,8 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32, warn fun
 		return ended, nil
 	case errors.Is(err, errStopped):
 		return nil, err
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
 	}
-	return nil, watchLost(jobID, c.explain(err))
+	return nil, watchLost(jobID, c.explain(ctx, err))
 }
 
 // silenceTimeout is how long a watch may be silent; progress comes every two seconds.
@@ -210,14 +214,10 @@ const silenceTimeout = 10 * time.Second
 // io.EOF if the stream ends before the job.
 func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, take func(*cleavev1.WatchJobResponse) bool,
 	progressed func()) (*cleavev1.JobEnded, error) {
-	watching, cancel := context.WithCancel(ctx)
-	defer cancel()
-	silence := time.AfterFunc(silenceTimeout, cancel)
+	watching, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(silenceTimeout, func() { cancel(errSilent) })
 	defer silence.Stop()
-	address, _, err := c.leader.choose()
-	if err != nil {
-		return nil, err
-	}
 	stream, err := c.Jobs.WatchJob(watching, &cleavev1.WatchJobRequest{JobId: jobID, AfterSequence: *after})
 	for {
 		var item *cleavev1.WatchJobResponse
@@ -226,10 +226,7 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, tak
 		}
 		silence.Stop() // until take has taken the message
 		if watching.Err() != nil && ctx.Err() == nil {
-			// Nothing was heard for too long, perhaps not even a connection was made.
-			err = status.Error(codes.Unavailable, "the coordinator is silent")
-			c.leader.failed(address, err)
-			return nil, err
+			return nil, errSilent // perhaps not even a connection was made
 		}
 		if err != nil {
 			return nil, err

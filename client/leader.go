@@ -27,14 +27,15 @@ type leader struct {
 	candidates *dial.Candidates
 	answered   atomic.Bool // a coordinator has responded, even with an error
 	warn       func(format string, args ...any)
-	explain    func(error) error // converts the errors that calls return
+	explain    func(context.Context, error) error // converts the errors that calls return
 }
 
 var _ grpc.ClientConnInterface = (*leader)(nil)
 
 func newLeader(addresses string, options func(address string) ([]grpc.DialOption, error)) (*leader, error) {
 	all, err := dial.NewCandidates(addresses, options)
-	return &leader{candidates: all, warn: func(string, ...any) {}, explain: func(err error) error { return err }}, err
+	return &leader{candidates: all, warn: func(string, ...any) {},
+		explain: func(_ context.Context, err error) error { return err }}, err
 }
 
 func (l *leader) several() bool { return l.candidates.Count() > 1 }
@@ -51,8 +52,15 @@ func (l *leader) choose() (string, *grpc.ClientConn, error) {
 	return l.candidates.Current, c, nil
 }
 
-// failed moves on from a coordinator that is unreachable or does not lead, to the one that it names or to the next.
-func (l *leader) failed(address string, err error) {
+// errSilent is the cause of the end of a context whose stream was silent for too long.
+var errSilent = status.Error(codes.Unavailable, "the coordinator is silent")
+
+// failed moves on from a coordinator that is unreachable, silent or does not lead, to the one that it names or to the
+// next. ctx is that of the call.
+func (l *leader) failed(ctx context.Context, address string, err error) {
+	if cause := context.Cause(ctx); cause == errSilent {
+		err = cause
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, deferred := wire.RetryDelay(err)
@@ -76,7 +84,7 @@ func (l *leader) Invoke(ctx context.Context, method string, args, reply any, opt
 		identified.RequestId = uuid.NewString() // so that repeating the call creates no second job
 		args = identified
 	}
-	return l.explain(l.repeat(ctx, l.warn, func(ctx context.Context, _ func()) error {
+	return l.explain(ctx, l.repeat(ctx, l.warn, func(ctx context.Context, _ func()) error {
 		address, c, err := l.choose()
 		if err != nil {
 			return err
@@ -85,7 +93,7 @@ func (l *leader) Invoke(ctx context.Context, method string, args, reply any, opt
 		if status.Code(err) != codes.Unavailable || wire.Reason(err) != "" {
 			l.answered.Store(true)
 		}
-		l.failed(address, err)
+		l.failed(ctx, address, err)
 		return err
 	}))
 }
@@ -95,20 +103,21 @@ func (l *leader) NewStream(ctx context.Context, description *grpc.StreamDesc, me
 	options ...grpc.CallOption) (grpc.ClientStream, error) {
 	address, c, err := l.choose()
 	if err != nil {
-		return nil, l.explain(err)
+		return nil, l.explain(ctx, err)
 	}
 	stream, err := c.NewStream(ctx, description, method, options...)
 	if err != nil {
-		l.failed(address, err)
-		return nil, l.explain(err)
+		l.failed(ctx, address, err)
+		return nil, l.explain(ctx, err)
 	}
 	l.answered.Store(true)
-	return &followedStream{ClientStream: stream, leader: l, address: address}, nil
+	return &followedStream{ClientStream: stream, ctx: ctx, leader: l, address: address}, nil
 }
 
-// followedStream reports its errors to the leader.
+// followedStream reports its errors to the leader, and to the attempts of its call that it has delivered something.
 type followedStream struct {
 	grpc.ClientStream
+	ctx     context.Context // that of the caller; the stream's own ends with the stream
 	leader  *leader
 	address string
 }
@@ -116,17 +125,19 @@ type followedStream struct {
 func (s *followedStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if err != nil {
-		s.leader.failed(s.address, err)
+		s.leader.failed(s.ctx, s.address, err)
+	} else if tries, is := s.ctx.Value(attemptsKey{}).(*attempts); is {
+		tries.received.Store(true)
 	}
-	return s.leader.explain(err)
+	return s.leader.explain(s.ctx, err)
 }
 
 // servicesTimeout limits the time to ask what is at an address, after a call has failed.
 const servicesTimeout = 2 * time.Second
 
 // services asks the other side for the names of its services.
-func (l *leader) services() (names []string, _ error) {
-	ctx, cancel := context.WithTimeout(context.Background(), servicesTimeout)
+func (l *leader) services(ctx context.Context) (names []string, _ error) {
+	ctx, cancel := context.WithTimeout(ctx, servicesTimeout)
 	defer cancel()
 	_, c, err := l.choose()
 	if err != nil {

@@ -2,6 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
+	"io"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -103,6 +106,101 @@ func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
 	})
 }
 
+// A context that ends while a call waits for its next attempt ends the call with its own error, which tells what was
+// wrong with the last attempt.
+func TestACallEndsWithItsContextDuringAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := refusedClient(t, func() error { return status.Error(codes.Unavailable, "connection refused") })
+		c.leader.answered.Store(true)
+		for want, end := range map[error]func() (context.Context, context.CancelFunc){
+			context.DeadlineExceeded: func() (context.Context, context.CancelFunc) {
+				return context.WithTimeout(t.Context(), 5*time.Second)
+			},
+			context.Canceled: func() (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(5*time.Second, cancel)
+				return ctx, cancel
+			},
+		} {
+			for what, call := range map[string]func(context.Context) error{
+				"a call": func(ctx context.Context) error {
+					_, err := c.CreateJob(ctx, &cleavev1.CreateJobRequest{})
+					return err
+				},
+				"Retry": func(ctx context.Context) error {
+					return c.Retry(ctx, func(context.Context, func()) error {
+						return status.Error(codes.Unavailable, "connection refused")
+					})
+				},
+				"Wait": func(ctx context.Context) error {
+					_, err := c.Wait(ctx, "job")
+					return err
+				},
+			} {
+				ctx, cancel := end()
+				err := call(ctx)
+				cancel()
+				e, is := errors.AsType[*Error](err)
+				if !is || !errors.Is(err, want) || e.Temporary() || !strings.Contains(e.Message, "connection refused") {
+					t.Errorf("%s, %v: %#v", what, want, err)
+				}
+			}
+		}
+	})
+}
+
+// interrupted has the streams of imports, of which the first few break after they have worked for a while.
+type interrupted struct {
+	grpc.ClientStream
+	breaks, calls int
+	parts         int // of the current call
+}
+
+func (i *interrupted) open(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, grpc.Streamer,
+	...grpc.CallOption) (grpc.ClientStream, error) {
+	i.calls++
+	i.parts = 0
+	return i, nil
+}
+
+func (*interrupted) SendMsg(any) error { return nil }
+
+func (*interrupted) CloseSend() error { return nil }
+
+func (i *interrupted) RecvMsg(m any) error {
+	part := m.(*cleavev1.ImportTableResponse)
+	switch i.parts++; {
+	case i.parts == 1:
+		part.What = &cleavev1.ImportTableResponse_Progress{Progress: &cleavev1.ImportProgress{}}
+	case i.calls <= i.breaks:
+		time.Sleep(2 * reconnectTimeout)
+		return status.Error(codes.Unavailable, "the connection broke")
+	case i.parts == 2:
+		part.What = &cleavev1.ImportTableResponse_Imported{Imported: &cleavev1.ImportedTable{}}
+	default:
+		return io.EOF
+	}
+	return nil
+}
+
+// A download that begins again whenever it breaks is given up after a few times only, however long it works in between.
+func TestDownloadsBeginAgain(t *testing.T) {
+	for breaks, works := range map[int]bool{2: true, maxRestarts: true, maxRestarts + 1: false} {
+		synctest.Test(t, func(t *testing.T) {
+			streams := &interrupted{breaks: breaks}
+			c, err := Dial("127.0.0.1:1", WithGRPC(grpc.WithChainStreamInterceptor(streams.open)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_, err = c.ImportTable(t.Context(), &cleavev1.ImportTableRequest{}, nil)
+			if (err == nil) != works || streams.calls != min(breaks, maxRestarts)+1 {
+				t.Errorf("it breaks %d times: %v after %d calls", breaks, err, streams.calls)
+			}
+		})
+	}
+}
+
 // A call that worked for a long time before the connection broke is repeated like any other.
 func TestALongCallIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +235,7 @@ func TestARefusalIsNoReasonToLeave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.failed(address, wire.Status(fault.New(fault.Unavailable, reason, "not now").RetryIn(c.wait)))
+		l.failed(t.Context(), address, wire.Status(fault.New(fault.Unavailable, reason, "not now").RetryIn(c.wait)))
 		if next, _, err := l.choose(); err != nil || (next == address) != c.stays {
 			t.Errorf("%s: %s follows %s, %v", reason, next, address, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -22,22 +23,34 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// cutOff are the jobs of coordinators of which one cannot be connected to: its machine drops all packets.
+// cutOff has the streams of coordinators of which one cannot be connected to: its machine drops all packets. The
+// others have a watch of a job that has succeeded.
 type cutOff struct {
-	cleavev1.JobServiceClient
-	leader *leader
 	silent string       // the address of that machine
 	lost   atomic.Int32 // calls to it
 }
 
-func (c *cutOff) WatchJob(ctx context.Context, _ *cleavev1.WatchJobRequest,
-	_ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
-	if called, _, _ := c.leader.choose(); called == c.silent {
+func (c *cutOff) open(ctx context.Context, _ *grpc.StreamDesc, to *grpc.ClientConn, _ string, _ grpc.Streamer,
+	_ ...grpc.CallOption) (grpc.ClientStream, error) {
+	if to.Target() == c.silent {
 		c.lost.Add(1)
 		<-ctx.Done()
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
-	return endedStream{}, nil
+	return succeeded{}, nil
+}
+
+// succeeded is endedStream on a connection.
+type succeeded struct{ grpc.ClientStream }
+
+func (succeeded) SendMsg(any) error { return nil }
+
+func (succeeded) CloseSend() error { return nil }
+
+func (succeeded) RecvMsg(m any) error {
+	item, err := endedStream{}.Recv()
+	proto.Merge(m.(proto.Message), item)
+	return err
 }
 
 // endedStream is a watch of a job that has succeeded.
@@ -56,7 +69,8 @@ func (endedStream) Recv() (*cleavev1.WatchJobResponse, error) {
 // context of their caller, and only with that.
 func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := Dial("127.0.0.1:1,127.0.0.1:2")
+		streams := &cutOff{}
+		c, err := Dial("127.0.0.1:1,127.0.0.1:2", WithGRPC(grpc.WithChainStreamInterceptor(streams.open)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,8 +80,7 @@ func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := func(*cleavev1.WatchJobResponse) bool { return true }
-		jobs := &cutOff{leader: c.leader, silent: first}
-		c.Jobs = jobs
+		streams.silent = first
 		var watches sync.WaitGroup
 		for range 2 {
 			watches.Go(func() {
@@ -80,10 +93,10 @@ func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 		}
 		watches.Wait()
 		now, _, err := c.leader.choose()
-		if err != nil || now == first || jobs.lost.Load() != 2 {
-			t.Errorf("the client calls %s, %v, and called %s %d times", now, err, first, jobs.lost.Load())
+		if err != nil || now == first || streams.lost.Load() != 2 {
+			t.Errorf("the client calls %s, %v, and called %s %d times", now, err, first, streams.lost.Load())
 		}
-		c.Jobs = &cutOff{leader: c.leader, silent: now}
+		streams.silent = now
 		ctx, cancel := context.WithTimeout(t.Context(), silenceTimeout/2)
 		defer cancel()
 		if _, err := c.watch(ctx, "job", 0, c.leader.warn, all); !errors.Is(err, context.DeadlineExceeded) {

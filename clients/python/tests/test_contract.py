@@ -9,9 +9,10 @@ import socket
 import threading
 from concurrent import futures
 from datetime import timedelta
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import grpc
+import numpy as np
 import pytest
 from programs import REPOSITORY, OtherServer, free_port, health_list
 from programs import cleave as run_cleave
@@ -24,10 +25,12 @@ CONTRACT = json.loads((REPOSITORY / "test" / "clients" / "contract.json").read_t
 
 
 class Script(grpc.GenericRpcHandler):
-    """A server that plays a case of test/clients/contract.json, which says what the fields mean."""
+    """A server that plays its part of a case of test/clients/contract.json, which says what the fields mean."""
 
-    def __init__(self, case: Any) -> None:
+    def __init__(self, case: Any, addresses: Sequence[str] = ()) -> None:
         self.case = case
+        self.addresses = addresses  # of all servers of the case
+        self.asked = ""  # the ID of the data set that the client has
         self.calls = 0
         self.after: List[int] = []
         self.first: List[int] = []
@@ -36,6 +39,9 @@ class Script(grpc.GenericRpcHandler):
     def service(self, details: Any) -> Any:
         name = details.method.rpartition("/")[2]
         unary = {"GetJob": self.get, "GetResult": self.result, "CancelJob": self.cancel, "CreateJob": self.create, "List": self.services}
+        unary.update(GetDataset=self.dataset, GetUpload=self.upload)
+        if name == "CreateDataset":
+            return grpc.stream_unary_rpc_method_handler(self.create_dataset)
         if name in unary:
             return grpc.unary_unary_rpc_method_handler(unary[name])
         return grpc.unary_stream_rpc_method_handler(self.watch if name == "WatchJob" else self.labels)
@@ -62,17 +68,33 @@ class Script(grpc.GenericRpcHandler):
         return v1.GetJobResponse(job=self.job()).SerializeToString()
 
     def result(self, _: bytes, context: Any) -> bytes:
-        fail(context, self.case["result"])
+        self.fail(context, self.case["result"])
         return v1.GetResultResponse(result=v1.Result(rows=self.case["result"]["rows"])).SerializeToString()
 
     def cancel(self, _: bytes, context: Any) -> bytes:
-        fail(context, self.answer())
+        self.fail(context, self.answer())
         return v1.CancelJobResponse(job=self.job()).SerializeToString()
 
     def create(self, request: bytes, context: Any) -> bytes:
         self.request_ids.append(v1.CreateJobRequest.FromString(request).request_id)
-        fail(context, self.answer())
+        self.fail(context, self.answer())
         return v1.CreateJobResponse(job=self.job()).SerializeToString()
+
+    def dataset(self, request: bytes, context: Any) -> bytes:
+        self.asked = v1.GetDatasetRequest.FromString(request).dataset_id
+        self.fail(context, {"error": {"code": "NOT_FOUND", "reason": "DATASET_NOT_FOUND"}})
+        return b""
+
+    def upload(self, _: bytes, context: Any) -> bytes:
+        if "arrived" not in self.case:
+            self.fail(context, {"error": {"code": "NOT_FOUND", "reason": "UPLOAD_NOT_FOUND"}})
+        return v1.GetUploadResponse(parts=self.case["arrived"]).SerializeToString()
+
+    def create_dataset(self, requests: Iterator[bytes], context: Any) -> bytes:
+        header = [v1.CreateDatasetRequest.FromString(request) for request in requests][0].header
+        self.first.append(header.first_part)
+        self.fail(context, self.answer())
+        return v1.CreateDatasetResponse(dataset=v1.Dataset(dataset_id=self.asked or "data")).SerializeToString()
 
     def watch(self, request: bytes, context: Any) -> Any:
         if self.case["call"] == "Wait":
@@ -88,42 +110,42 @@ class Script(grpc.GenericRpcHandler):
             gone = threading.Event()
             context.add_callback(gone.set)
             gone.wait()
-        fail(context, answer)
+        self.fail(context, answer)
 
     def labels(self, request: bytes, context: Any) -> Any:
         self.first.append(v1.GetLabelsRequest.FromString(request).first_index)
         answer = self.answer()
         for part in answer["parts"]:
             yield v1.GetLabelsResponse(first_index=part["first"], labels=part["labels"]).SerializeToString()
-        fail(context, answer)
+        self.fail(context, answer)
 
-
-def fail(context: Any, answer: Any) -> None:
-    """Ends a call with the error of an answer, if it has one."""
-    error = answer.get("error")
-    if error is None:
-        return
-    code = grpc.StatusCode[error["code"]]
-    status = status_pb2.Status(code=code.value[0], message="not now")
-    details = []
-    if "reason" in error:
-        details.append(status_pb2.ErrorInfo(reason=error["reason"], domain="cleave"))
-    if error.get("field"):
-        details.append(status_pb2.BadRequest(field_violations=[{"field": error["field"]}]))
-    if "retryAfter" in error:
-        retry = status_pb2.RetryInfo()
-        retry.retry_delay.FromTimedelta(timedelta(seconds=error["retryAfter"]))
-        details.append(retry)
-    for detail in details:
-        status.details.add(type_url="type.googleapis.com/google.rpc." + detail.DESCRIPTOR.name, value=detail.SerializeToString())
-    context.set_trailing_metadata([("grpc-status-details-bin", status.SerializeToString())])
-    context.abort(code, "not now")
+    def fail(self, context: Any, answer: Any) -> None:
+        """Ends a call with the error of an answer, if it has one."""
+        error = answer.get("error")
+        if error is None:
+            return
+        code = grpc.StatusCode[error["code"]]
+        status = status_pb2.Status(code=code.value[0], message="not now")
+        details = []
+        if "reason" in error:
+            metadata = {"leader": self.addresses[error["leader"]]} if "leader" in error else {}
+            details.append(status_pb2.ErrorInfo(reason=error["reason"], domain="cleave", metadata=metadata))
+        if error.get("field"):
+            details.append(status_pb2.BadRequest(field_violations=[{"field": error["field"]}]))
+        if "retryAfter" in error:
+            retry = status_pb2.RetryInfo()
+            retry.retry_delay.FromTimedelta(timedelta(seconds=error["retryAfter"]))
+            details.append(retry)
+        for detail in details:
+            status.details.add(type_url="type.googleapis.com/google.rpc." + detail.DESCRIPTOR.name, value=detail.SerializeToString())
+        context.set_trailing_metadata([("grpc-status-details-bin", status.SerializeToString())])
+        context.abort(code, "not now")
 
 
 @contextlib.contextmanager
-def serving(case: Any, script: Script, folder: Any) -> Iterator[Tuple[str, Dict[str, Any]]]:
-    """Starts the server of a case. Yields its address, and what the client needs to connect."""
-    kind = case.get("server", "")
+def serving(script: Script, folder: Any) -> Iterator[Tuple[str, Dict[str, Any]]]:
+    """Starts a server. Yields its address, and what the client needs to connect."""
+    kind = script.case.get("server", "")
     if kind == "NONE":
         yield f"127.0.0.1:{free_port()}", {}
         return
@@ -158,6 +180,10 @@ def greet(listener: socket.socket) -> None:
                 connection.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")
 
 
+# The adjacency matrix of a graph of two edges.
+EDGES = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+
+
 class Got:
     """What a caller gets."""
 
@@ -176,6 +202,8 @@ def call(address: str, options: Any, name: str, got: Got) -> None:
             client.create_job(v1.JobSpec())
         elif name == "GetLabels":
             got.labels = client.get_labels("job").labels.tolist()
+        elif name == "UploadGraph":
+            client.upload_graph(EDGES)
         elif name == "Wait":
             client.wait("job")
         else:
@@ -191,6 +219,8 @@ async def call_async(address: str, options: Any, name: str, got: Got) -> None:
             await client.create_job(v1.JobSpec())
         elif name == "GetLabels":
             got.labels = (await client.get_labels("job")).labels.tolist()
+        elif name == "UploadGraph":
+            await client.upload_graph(EDGES)
         elif name == "Wait":
             await client.wait("job")
         else:
@@ -198,31 +228,40 @@ async def call_async(address: str, options: Any, name: str, got: Got) -> None:
                 got.events.append(item.event.sequence)
 
 
-def play(case: Any, client: str, folder: Any) -> Tuple[Script, Got]:
-    script, got = Script(case), Got()
-    with serving(case, script, folder) as (address, options):
+def play(case: Any, client: str, folder: Any) -> Tuple[List[Script], Got]:
+    addresses: List[str] = []
+    scripts, got = [Script({**case, **server}, addresses) for server in case.get("servers", [{}])], Got()
+    options: Dict[str, Any] = {}
+    with contextlib.ExitStack() as stack:
+        for script in scripts:
+            address, needed = stack.enter_context(serving(script, folder))
+            addresses.append(address)
+            options.update(needed)
+        given = ",".join(addresses[at] for at in case.get("given", range(len(addresses))))
         try:
             if client == "synchronous":
-                call(address, options, case["call"], got)
+                call(given, options, case["call"], got)
             else:
-                asyncio.run(call_async(address, options, case["call"], got))
+                asyncio.run(call_async(given, options, case["call"], got))
         except cleave.CleaveError as error:
             got.failure = error
-    return script, got
+    return scripts, got
 
 
 @pytest.mark.parametrize("client", ["synchronous", "asynchronous"])
 @pytest.mark.parametrize("case", CONTRACT["cases"], ids=lambda case: case["name"])
 def test_contract(case, client, tmp_path, monkeypatch):
     monkeypatch.setattr(_calls, "WATCH_SILENCE", 0.3)
-    script, got = play(case, client, tmp_path)
-    assert script.calls == case.get("calls", 0)
-    assert script.after == case.get("after", [])
-    assert script.first == case.get("first", [])
+    scripts, got = play(case, client, tmp_path)
+    for script in scripts:
+        assert script.calls == script.case.get("calls", 0)
+        assert script.after == script.case.get("after", [])
+        assert script.first == script.case.get("first", [])
     assert got.events == case.get("events", [])
     assert got.labels == case.get("labels", [])
     if case["call"] == "CreateJob":
-        assert len(set(script.request_ids)) == 1 and script.request_ids[0]
+        ids = {one for script in scripts for one in script.request_ids}
+        assert len(ids) == 1 and "" not in ids
     expected = case.get("error")
     if expected is None:
         assert got.failure is None
@@ -235,15 +274,22 @@ def test_contract(case, client, tmp_path, monkeypatch):
 
 
 def test_the_contract_has_every_reason():
-    found = [errors.found(reason["reason"], "x") for reason in CONTRACT["reasons"]]
+    found = [errors.client_error(reason["reason"], "x") for reason in CONTRACT["reasons"]]
     assert [(e.reason, e.code, e.temporary) for e in found] == [(r["reason"], r["code"], r["temporary"]) for r in CONTRACT["reasons"]]
-    assert len(found) == len(errors._FOUND)
+    assert len(found) == len(errors._CLIENT_ERRORS)
+
+
+@pytest.mark.parametrize("state", [99, v1.JOB_STATE_UNSPECIFIED, v1.JOB_STATE_RUNNING])
+def test_a_job_that_ended_in_no_state_of_an_end(state):
+    with pytest.raises(cleave.CleaveError, match="job 7 ended in the state") as error:
+        _calls.check_ended(v1.Job(job_id="7", state=state))
+    assert (error.value.reason, error.value.job_id) == ("BAD_ANSWER", "7")
 
 
 @pytest.mark.parametrize("client", ["synchronous", "asynchronous"])
 def test_a_watch_that_ends_again_and_again_is_lost(client, tmp_path, monkeypatch):
     monkeypatch.setattr(_connection, "_RECONNECT_TIMEOUT", 0.5)
     case = {"call": "WatchJob", "job": "RUNNING", "answers": [{} for _ in range(100)]}
-    script, got = play(case, client, tmp_path)
+    (script,), got = play(case, client, tmp_path)
     assert got.failure is not None and got.failure.reason == "WATCH_LOST" and "ended before the job" in str(got.failure)
     assert 3 <= script.calls <= 10, "the pauses grow"

@@ -7,6 +7,8 @@ import inspect
 import json
 import pickle
 import re
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -21,9 +23,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cleave import Cleave, CleaveWarning, InvalidInputError, v1
+from cleave import Cleave, CleaveWarning, InvalidInputError, UnavailableError, estimator, v1
 from cleave._connection import Credentials
 from cleave._options import ALGORITHMS, HAVING, OPTIONS
+from cleave.client import Client
 
 CUSTOMERS = REPOSITORY / "docs" / "examples" / "customers.csv"
 
@@ -372,8 +375,6 @@ def test_new_rows_may_be_an_array_with_any_scikit_learn(monkeypatch):
     ],
 )
 def test_bad_input_fails_before_the_upload(monkeypatch, blobs, fit, reason, message):
-    from cleave.client import Client
-
     def refuse(*_):
         raise AssertionError("something was uploaded")
 
@@ -404,3 +405,41 @@ def test_errors_of_the_server_say_which_parameter_is_wrong(blobs, fit, reason, m
     with pytest.raises(InvalidInputError, match=re.escape(message) + "$") as error:
         fit(blobs[0])
     assert error.value.reason == reason
+
+
+@pytest.mark.parametrize("away", ["silent", "refusing", "back"])
+@pytest.mark.parametrize("created", [True, False])
+def test_an_interrupt_cancels_only_for_a_short_time(blobs, monkeypatch, away, created):
+    over, calls = threading.Event(), []
+    create = Client.create_job
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    def create_job(client, spec, **options):
+        calls.append("create")
+        job = create(client, spec, **options)
+        if not created and calls == ["create"]:
+            raise KeyboardInterrupt
+        return job
+
+    def cancel(client, job_id):
+        calls.append(job_id)
+        if away == "silent":
+            over.wait(60)
+        elif away == "refusing":
+            raise UnavailableError("the server is away", code="UNAVAILABLE")
+
+    monkeypatch.setattr(Client, "create_job", create_job)
+    monkeypatch.setattr(Client, "wait", interrupt)
+    monkeypatch.setattr(Client, "cancel_job", cancel)
+    monkeypatch.setattr(estimator, "_CANCEL_SECONDS", 2.0)
+    began = time.monotonic()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(KeyboardInterrupt):
+            Cleave(2, algorithm="kmeans").fit(blobs[0])
+    over.set()
+    assert time.monotonic() - began < 20
+    assert calls[:-1] == ["create"] * (1 if created else 2), "a job whose ID is known is not created again"
+    assert ["could not be canceled, and may go on" in str(w.message) for w in caught if w.category is CleaveWarning] == ([] if away == "back" else [True])

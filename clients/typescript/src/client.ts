@@ -3,7 +3,7 @@ import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/prot
 import type { Client } from "@connectrpc/connect";
 import { Connection } from "./connection.js";
 import type { CallOptions, ConnectionOptions, RetryBudget } from "./connection.js";
-import { CleaveError, found, invalid, isAbsence, jobError } from "./errors.js";
+import { CleaveError, clientError, invalid, isAbsence, jobError } from "./errors.js";
 import { ClusterService } from "./gen/cleave/v1/cluster_pb.js";
 import { DatasetService } from "./gen/cleave/v1/dataset_pb.js";
 import type { Dataset } from "./gen/cleave/v1/dataset_pb.js";
@@ -261,10 +261,10 @@ export class Cleave {
         }
         const { job } = await this.api.jobs.getJob({ jobId, withoutSpec: true }, { signal: attempt.signal });
         if (hasEnded(job!)) return; // the caller knows the last event already
-        throw found("NOT_REACHABLE", "the stream ended before the job");
+        throw clientError("NOT_REACHABLE", "the stream ended before the job");
       } catch (error) {
-        await budget.pause(error, signal).catch((last: unknown) => {
-          throw watchLost(jobId, last);
+        await budget.pause(error, signal).catch((final: unknown) => {
+          throw watchLost(jobId, final);
         });
       } finally {
         clearTimeout(timer);
@@ -295,10 +295,11 @@ export class Cleave {
     let margins: number[] = [];
     let confidences: number[] = [];
     let notices: Notice[] = [];
-    await this.#resume(options.signal, async (call) => {
+    await this.#resume(options.signal, async (call, budget) => {
       // there is no way to continue
       [parts, distances, margins, confidences, notices] = [new LabelParts(), [], [], [], []];
       for await (const part of this.api.jobs.predictJob(request, call)) {
+        budget.received();
         parts.add(part);
         for (const value of part.distances) distances.push(value);
         for (const value of part.margins) margins.push(value);
@@ -376,9 +377,9 @@ export class Job {
     const job = await this.#end(options);
     if (job.state !== JobState.CANCELLED) return job;
     if (job.stopReason !== StopReason.TIME_LIMIT)
-      throw found("JOB_CANCELLED", `job ${this.id} was canceled`, { jobId: this.id });
+      throw clientError("JOB_CANCELLED", `job ${this.id} was canceled`, { jobId: this.id });
     if (await this.#hasLabels(options)) return job;
-    throw found("TIME_LIMIT", `job ${this.id} was ${job.statusMessage}`, { jobId: this.id });
+    throw clientError("TIME_LIMIT", `job ${this.id} was ${job.statusMessage}`, { jobId: this.id });
   }
 
   /** Waits until the job has ended. It fails if the job failed. */
@@ -388,6 +389,11 @@ export class Job {
         // Only the end matters.
       }
       await this.refresh(options);
+      if (!hasEnded(this.#state)) {
+        const state = JobState[this.#state.state] ?? this.#state.state;
+        const message = `the server says that job ${this.id} ended in the state ${state}, which is no end`;
+        throw clientError("BAD_ANSWER", message, { jobId: this.id });
+      }
     }
     if (this.#state.state === JobState.FAILED) throw jobError(this.id, this.#state.error);
     return this.#state;
@@ -443,7 +449,7 @@ class LabelParts {
 
   add(part: { firstIndex: number; labels: number[]; rows: number[]; ids: string[] }): void {
     if (part.firstIndex !== this.count) {
-      throw found("BAD_ANSWER", `the server sent labels from row ${part.firstIndex}, expected row ${this.count}`);
+      throw clientError("BAD_ANSWER", `the server sent labels from row ${part.firstIndex}, expected row ${this.count}`);
     }
     this.count += part.labels.length;
     this.#labels.push(part.labels);
@@ -462,8 +468,8 @@ class LabelParts {
   }
 }
 
-function hasEnded(job: JobMessage): boolean {
-  return job.state !== JobState.PENDING && job.state !== JobState.RUNNING;
+function hasEnded({ state }: JobMessage): boolean {
+  return state === JobState.SUCCEEDED || state === JobState.FAILED || state === JobState.CANCELLED;
 }
 
 function isPoints(data: readonly ArrayLike<number>[] | TableSource): data is readonly ArrayLike<number>[] {
@@ -526,12 +532,12 @@ function callOf(signal: AbortSignal | undefined): { signal?: AbortSignal } {
 }
 
 function silenceError(): CleaveError {
-  return found("NOT_REACHABLE", `the server sent nothing for ${silenceMs / 1000} seconds`);
+  return clientError("NOT_REACHABLE", `the server sent nothing for ${silenceMs / 1000} seconds`);
 }
 
 /** Returns the error of a watch that is given up, if it was for a temporary one, or else that error. */
 function watchLost(jobId: string, error: unknown): unknown {
   if (!(error instanceof CleaveError) || !error.isTemporary) return error;
   const message = `job ${jobId} cannot be watched, and may still be running: ${error.message}`;
-  return found("WATCH_LOST", message, { jobId, retryAfterMs: error.retryAfterMs, cause: error });
+  return clientError("WATCH_LOST", message, { jobId, retryAfterMs: error.retryAfterMs, cause: error });
 }

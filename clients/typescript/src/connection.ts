@@ -4,7 +4,7 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 import type { DescService } from "@bufbuild/protobuf";
 import { explain, newFetch } from "#platform";
 import type { TLSOptions } from "./platform/node.js";
-import { CleaveError, found, fromConnect, fromStatus, invalid, isUnanswered } from "./errors.js";
+import { CleaveError, clientError, fromConnect, fromStatus, invalid, isOfClient, isUnanswered } from "./errors.js";
 
 /** Where the server is, and who calls. */
 export interface ConnectionOptions {
@@ -18,10 +18,10 @@ export interface ConnectionOptions {
   insecure?: boolean;
   /**
    * How long calls wait for a server that was reached before and does not answer now, in milliseconds; 60,000 if unset.
-   * A server that was never reached gets two seconds of it.
+   * Where no server was ever reached, and none waits to lead, calls give up after two seconds or sooner.
    */
   retryForMs?: number;
-  /** Replaces the fetch of the platform. */
+  /** Replaces the fetch of the platform. It has its own certificates, so that tls must be unset. */
   fetch?: typeof fetch;
 }
 
@@ -32,16 +32,21 @@ export interface CallOptions {
 }
 
 const firstPauseMs = 100;
-const maxPauseMs = 5000;
-const firstContactMs = 2000;
+const maxPauseMs = 2000;
+const maxRounds = 5; // how often all servers are tried if none has answered
+const electionMs = 30_000; // how long, if one of them waits to lead
+const maxRefusals = 6; // how often a call is repeated that the server refuses for now
+const maxRefusalPauseMs = 20_000;
+const maxRestarts = 6; // how often a download begins again that breaks off each time
 const probeTimeoutMs = 5000;
 
 const loopback = /^(localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/; // hosts to which connections stay on this machine
 
 /** Connection makes calls to the server that leads, retries them, and explains why they fail. */
 export class Connection {
+  readonly #options: ConnectionOptions;
   readonly #urls: readonly string[];
-  #current: string; // of #urls
+  #current: string; // of #urls, or one that a standby named
   readonly #transport: Transport;
   readonly #fetch: typeof fetch;
   readonly #headers: Record<string, string>;
@@ -52,10 +57,14 @@ export class Connection {
   constructor(options: ConnectionOptions) {
     const given =
       typeof options.baseUrl === "string" || options.baseUrl.length === 0 ? [String(options.baseUrl)] : options.baseUrl;
+    if (options.fetch && options.tls)
+      throw invalid("BAD_VALUE", "fetch and tls are both given, but tls is for the fetch of the platform", "tls");
+    const token = checkedToken(options.token);
+    this.#options = options;
     this.#urls = given.map((url) => checkedURL(url, options));
     const first = (this.#current = this.#urls[0]!);
     this.#fetch = options.fetch ?? newFetch(options.tls);
-    this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+    this.#headers = token ? { authorization: `Bearer ${token}` } : {};
     this.#retryForMs = options.retryForMs ?? 60_000;
     const authenticate: Interceptor = (next) => (request) => {
       for (const [name, value] of Object.entries(this.#headers)) request.header.set(name, value);
@@ -76,12 +85,23 @@ export class Connection {
     return this.#current;
   }
 
-  /** Moves on from a server that did not answer or does not lead, unless another call has done so. */
+  /** Moves on from a server that did not answer or does not lead, to the one that it names or to the next. */
   #leave(url: string, error: unknown): void {
-    const failed =
-      error instanceof CleaveError && (error.code === "UNAVAILABLE" || error.reason === "HANDSHAKE_FAILED");
-    if (url === this.#current && failed) {
-      this.#current = this.#urls[(this.#urls.indexOf(url) + 1) % this.#urls.length]!;
+    if (url !== this.#current || !(error instanceof CleaveError)) return; // another call has moved on already
+    if (!isUnavailable(error) || error.retryAfterMs !== undefined) return; // the server answered
+    const leader = this.#leaderOf(error);
+    this.#current =
+      leader && leader !== url ? leader : this.#urls[(this.#urls.indexOf(url) + 1) % this.#urls.length]!;
+  }
+
+  /** Returns the URL of the leader that a standby names, unless that is one that the client may not connect to. */
+  #leaderOf(error: CleaveError): string | undefined {
+    const address = error.metadata.leader;
+    if (error.reason !== notLeader || !address) return undefined;
+    try {
+      return checkedURL(`${new URL(this.#current).protocol}//${address}`, this.#options);
+    } catch {
+      return undefined; // a standby may name any address
     }
   }
 
@@ -179,7 +199,7 @@ export class Connection {
 
   /** Returns pauses between the attempts of one call. */
   retryBudget(): RetryBudget {
-    return new RetryBudget(() => (this.#reached ? this.#retryForMs : Math.min(firstContactMs, this.#retryForMs)));
+    return new RetryBudget(this.#urls.length, this.#retryForMs, () => this.#reached);
   }
 
   /** Returns the error that a caller gets: the reason of an aborted signal, or a CleaveError. */
@@ -225,14 +245,14 @@ export class Connection {
       const { failure, detail } = await explain(probed, url);
       if (failure === "certificate") {
         const message = `the certificate of the server at ${url} is not trusted: ${detail}`;
-        return found("HANDSHAKE_FAILED", `${message}; pass its authority as tls.ca`, { cause });
+        return clientError("HANDSHAKE_FAILED", `${message}; pass its authority as tls.ca`, { cause });
       }
       if (failure === "protocol" && !this.#reached) {
         const other = url.startsWith("https:") ? "http" : "https";
         const message = `something listens at ${url}, but it is not Cleave, or it wants ${other}`;
-        return found("NOT_CLEAVE", `${message}; check the address (${detail})`, { cause });
+        return clientError("NOT_CLEAVE", `${message}; check the address (${detail})`, { cause });
       }
-      return found("NOT_REACHABLE", `the server at ${url} does not answer: ${detail}`, { cause });
+      return clientError("NOT_REACHABLE", `the server at ${url} does not answer: ${detail}`, { cause });
     }
     const about = parsed(text) as { service?: unknown; api?: unknown; version?: unknown } | undefined;
     if (about?.service === "cleave") {
@@ -241,10 +261,10 @@ export class Connection {
         const message =
           `the server at ${url} has the API ${about.api}, and this client has /v1; ` +
           "install the version of this package that belongs to the server";
-        return found("OTHER_API_VERSION", message, { metadata, cause });
+        return clientError("OTHER_API_VERSION", message, { metadata, cause });
       }
       if (failed?.code === "UNIMPLEMENTED") {
-        return found("OTHER_API_VERSION", `the server at ${url} is older than this client: ${failed.message}`, {
+        return clientError("OTHER_API_VERSION", `the server at ${url} is older than this client: ${failed.message}`, {
           metadata,
           cause,
         });
@@ -252,40 +272,103 @@ export class Connection {
       const answered = cause instanceof CleaveError || (cause instanceof ConnectError && cause.cause === undefined);
       if (answered && failed?.code !== "UNAVAILABLE") return undefined;
       const detail = cause instanceof Error ? cause.message : String(cause);
-      return found("NOT_REACHABLE", `the connection to the server at ${url} broke: ${detail}`, { cause });
+      return clientError("NOT_REACHABLE", `the connection to the server at ${url} broke: ${detail}`, { cause });
     }
     const refusal = fromStatus(about);
     if (refusal) return refusal; // of a page or a host name that is not allowed
     if (response.status >= 502 && response.status <= 504) {
-      return found("NOT_REACHABLE", `the server at ${url} does not answer: a proxy says ${response.status}`, { cause });
+      const message = `the server at ${url} does not answer: a proxy says ${response.status}`;
+      return clientError("NOT_REACHABLE", message, { cause });
     }
-    return found("NOT_CLEAVE", `something other than Cleave answers at ${url}; check the address`, { cause });
+    return clientError("NOT_CLEAVE", `something other than Cleave answers at ${url}; check the address`, { cause });
   }
 }
 
-/** RetryBudget spaces the attempts of a call, and limits for how long they fail. */
+/** The reason of the error of a server that does not lead. */
+const notLeader = "NOT_LEADER";
+
+/** Reports whether a server did not answer, or cannot serve calls now. */
+function isUnavailable(error: CleaveError): boolean {
+  return error.code === "UNAVAILABLE" || error.reason === "HANDSHAKE_FAILED"; // the next may have another certificate
+}
+
+/**
+ * RetryBudget decides whether and when a call is made again, as docs/CLIENT-CONTRACT.md says. The pauses are partly
+ * random, so that clients that were cut off together come back one by one.
+ */
 export class RetryBudget {
-  #since: number | undefined;
-  #pauseMs = firstPauseMs;
+  #since: number | undefined; // when the first failure came
+  #tries = 0; // servers that were unavailable in this round
+  #rounds = 0; // how often all of them were
+  #refusals = 0; // failures that said when to retry
+  #standby = false; // a server waits to lead
+  #heard = false; // the call has delivered something
+  #received = false; // so has this attempt, after which the next one will begin again
+  #restarts = 0; // attempts of that kind
 
-  constructor(private readonly limitMs: () => number) {}
+  /** reached tells whether a server has ever answered. */
+  constructor(
+    private readonly servers: number,
+    private readonly limitMs: number,
+    private readonly reached: () => boolean,
+  ) {}
 
-  /** Starts anew, after a success. */
+  /** Notes that this attempt has delivered something, after which the next one will not continue. */
+  received(): void {
+    this.#received = true;
+  }
+
+  /** Starts anew, because the next attempt will continue after what this one has delivered. */
   reset(): void {
+    this.#beginAnew(0);
+  }
+
+  #beginAnew(restarts: number): void {
+    this.#received = false;
+    this.#restarts = restarts;
     this.#since = undefined;
-    this.#pauseMs = firstPauseMs;
+    this.#tries = this.#rounds = this.#refusals = 0;
+    this.#standby = false;
+    this.#heard = true;
   }
 
   /** Waits before the next attempt, or throws the error if there should not be one. */
   async pause(error: unknown, signal: AbortSignal | undefined): Promise<void> {
-    if (!(error instanceof CleaveError) || !error.isTemporary) throw error;
+    const wait = error instanceof CleaveError ? this.#wait(error) : undefined;
+    if (wait === undefined) throw error;
+    await sleep(wait, signal);
+  }
+
+  /** Returns how long to wait before the next attempt, or undefined if there should not be one. */
+  #wait(error: CleaveError): number | undefined {
+    if (this.#received) {
+      if (this.#restarts === maxRestarts) return undefined;
+      this.#beginAnew(this.#restarts + 1);
+    }
     const now = performance.now();
     this.#since ??= now;
-    // clients that were cut off together come back one by one
-    const wait = Math.max(error.retryAfterMs ?? 0, this.#pauseMs * (0.5 + Math.random() / 2));
-    if (now + wait - this.#since > this.limitMs()) throw error;
-    this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
-    await sleep(wait, signal);
+    if (error.retryAfterMs !== undefined) {
+      if (this.#refusals === maxRefusals) return undefined;
+      const pause = Math.max(error.retryAfterMs, firstPauseMs) * 2 ** this.#refusals++;
+      return Math.min(pause, maxRefusalPauseMs) * (1 + Math.random() / 2);
+    }
+    if (!isUnavailable(error)) return undefined;
+    const standby = error.reason === notLeader;
+    this.#standby ||= standby;
+    this.#tries++;
+    if (this.#tries < this.servers || (standby && this.#tries <= this.servers)) return 0; // at once, with another
+    this.#tries = 0;
+    this.#rounds++;
+    if (!this.#isPatient(error, now - this.#since)) return undefined;
+    return Math.min(firstPauseMs * 2 ** (this.#rounds - 1), maxPauseMs) * (0.5 + Math.random() / 2);
+  }
+
+  /** Reports whether to try all servers again. */
+  #isPatient(error: CleaveError, failedForMs: number): boolean {
+    if (failedForMs > this.limitMs) return false;
+    if (this.#heard) return true;
+    if (this.#standby) return failedForMs <= electionMs;
+    return (this.reached() && (error.reason === "" || isOfClient(error))) || this.#rounds < maxRounds;
   }
 }
 
@@ -310,6 +393,18 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Returns a token without the white space around it. It refuses one that no header can have. */
+function checkedToken(given: string | undefined): string {
+  const token = (given ?? "").trim();
+  if (!/^[!-~]*$/.test(token))
+    throw invalid(
+      "BAD_TOKEN",
+      "the token has spaces or control characters; give the token and nothing else",
+      "token",
+    );
+  return token;
 }
 
 /** Returns a URL in canonical form. It refuses one that is none, and connections that others could read. */

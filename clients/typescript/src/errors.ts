@@ -73,7 +73,7 @@ export class CleaveError extends Error {
 }
 
 /** The codes of the errors that a client finds itself, by reason. docs/CLIENT-CONTRACT.md says what they mean. */
-export const foundCodes = {
+export const clientCodes = {
   NOT_REACHABLE: "UNAVAILABLE",
   HANDSHAKE_FAILED: "FAILED_PRECONDITION",
   NOT_CLEAVE: "FAILED_PRECONDITION",
@@ -85,13 +85,18 @@ export const foundCodes = {
   BAD_ANSWER: "INTERNAL",
 } as const satisfies Record<string, ErrorCode>;
 
+/** Reports whether an error is one that the client found itself. */
+export function isOfClient(error: CleaveError): boolean {
+  return error.reason in clientCodes;
+}
+
 /** Returns the error of something that the client finds itself. */
-export function found(
-  reason: keyof typeof foundCodes,
+export function clientError(
+  reason: keyof typeof clientCodes,
   message: string,
   details: Omit<ErrorDetails, "reason"> = {},
 ): CleaveError {
-  return new CleaveError(foundCodes[reason], message, { ...details, reason });
+  return new CleaveError(clientCodes[reason], message, { ...details, reason });
 }
 
 /** Reports whether an error is the server's answer that there is no such thing, or not in this state. */
@@ -99,7 +104,7 @@ export function isAbsence(error: unknown): boolean {
   return (
     error instanceof CleaveError &&
     (error.code === "NOT_FOUND" || error.code === "FAILED_PRECONDITION") &&
-    !(error.reason in foundCodes)
+    !isOfClient(error)
   );
 }
 
@@ -115,7 +120,7 @@ export function invalid(
 
 /** Returns the error of a failed job. It is final: the same requestId returns the same failure. */
 export function jobError(jobId: string, failure: JobFailure | undefined): CleaveError {
-  if (!failure) return found("JOB_FAILED", `job ${jobId} failed`, { jobId });
+  if (!failure) return clientError("JOB_FAILED", `job ${jobId} failed`, { jobId });
   const code = codes[failure.code] ?? "INTERNAL";
   return new CleaveError(code === "UNAVAILABLE" ? "INTERNAL" : code, failure.message, {
     reason: failure.reason,

@@ -4,7 +4,7 @@ import { openAsBlob } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
-import { Cleave, CleaveError, JobState } from "@cleave-project/cleave";
+import { Cleave, CleaveError, v1 } from "@cleave-project/cleave";
 import { cleanups, cleave, cuttingProxy, labelsOf, readPairs, secureCluster } from "./processes.js";
 
 test("a cluster of three workers with certificates", { timeout: 400_000 }, async (t) => {
@@ -71,7 +71,7 @@ test("a cluster of three workers with certificates", { timeout: 400_000 }, async
       seen.map((_, at) => at + 1),
       "events are missing or repeated",
     );
-    assert.equal((await job.wait()).state, JobState.SUCCEEDED);
+    assert.equal((await job.wait()).state, v1.JobState.SUCCEEDED);
     assert.equal(job.state.lastSequence, seen.length);
 
     const out = path.join(cluster.dir, "out");
@@ -235,7 +235,7 @@ test("a cluster of three workers with certificates", { timeout: 400_000 }, async
       seen.map((_, at) => at + 1),
       "events are missing or repeated",
     );
-    assert.equal((await job.wait()).state, JobState.SUCCEEDED);
+    assert.equal((await job.wait()).state, v1.JobState.SUCCEEDED);
     const out = path.join(cluster.dir, "out-restarted");
     await cleave(
       "run",
@@ -270,7 +270,7 @@ test("a cluster of three workers with certificates", { timeout: 400_000 }, async
       reason: "JOB_CANCELLED",
       jobId: job.id,
     });
-    assert.equal(job.state.state, JobState.CANCELLED);
+    assert.equal(job.state.state, v1.JobState.CANCELLED);
     await job.delete();
     await assert.rejects(job.refresh(), { name: "CleaveError", code: "NOT_FOUND", reason: "JOB_NOT_FOUND" });
   });

@@ -8,11 +8,15 @@ import http from "node:http";
 import https from "node:https";
 import net from "node:net";
 import { test } from "node:test";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import {
+import { create, fromBinary, toBinary, toJson } from "@bufbuild/protobuf";
+import { Cleave, CleaveError, v1 } from "@cleave-project/cleave";
+import { clientCodes } from "../dist/errors.js";
+import { cleanups, cleave, folder } from "./processes.js";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../dist/gen/google/rpc/error_details_pb.js";
+
+const {
   CancelJobResponseSchema,
-  Cleave,
-  CleaveError,
+  CreateDatasetResponseSchema,
   CreateJobRequestSchema,
   CreateJobResponseSchema,
   EventSchema,
@@ -20,14 +24,12 @@ import {
   GetLabelsRequestSchema,
   GetLabelsResponseSchema,
   GetResultResponseSchema,
+  GetUploadResponseSchema,
   JobState,
   StopReason,
   WatchJobRequestSchema,
   WatchJobResponseSchema,
-} from "@cleave-project/cleave";
-import { foundCodes } from "../dist/errors.js";
-import { cleanups, cleave, folder } from "./processes.js";
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../dist/gen/google/rpc/error_details_pb.js";
+} = v1;
 
 const { cases, reasons } = JSON.parse(
   readFileSync(new URL("../../../test/clients/contract.json", import.meta.url), "utf8"),
@@ -52,7 +54,7 @@ const codes = [
   "DATA_LOSS",
 ];
 
-/** @typedef {{ code: string, reason?: string, field?: string, retryAfter?: number, temporary?: boolean }} Failure */
+/** @typedef {{ code: string, reason?: string, field?: string, retryAfter?: number, temporary?: boolean, leader?: number }} Failure */
 /**
  * @typedef {object} Answer
  * @property {number[]} [events]
@@ -64,7 +66,10 @@ const codes = [
 /**
  * @typedef {object} Case
  * @property {string} name
- * @property {"CancelJob" | "CreateJob" | "GetLabels" | "Wait" | "WatchJob"} call
+ * @property {"CancelJob" | "CreateJob" | "GetLabels" | "UploadGraph" | "Wait" | "WatchJob"} call
+ * @property {Partial<Case>[]} [servers]
+ * @property {number[]} [given]
+ * @property {number} [arrived]
  * @property {"NONE" | "OTHER" | "OTHER_API" | "UNTRUSTED"} [server]
  * @property {"RUNNING" | "SUCCEEDED" | "FAILED" | "CANCELLED"} [job]
  * @property {"CANCELLED" | "TIME_LIMIT"} [stopReason]
@@ -79,8 +84,12 @@ const codes = [
  * @property {Failure} [error]
  */
 
-/** @param {Failure | undefined} failure @returns the error of the Connect protocol, undefined for none */
-function connectError(failure) {
+/**
+ * @param {Failure | undefined} failure
+ * @param {string[]} urls of the servers
+ * @returns the error of the Connect protocol, undefined for none
+ */
+function connectError(failure, urls = []) {
   if (!failure) return undefined;
   const detail = (/** @type {any} */ schema, /** @type {any} */ value) => ({
     type: schema.typeName,
@@ -89,7 +98,8 @@ function connectError(failure) {
       .replace(/=+$/, ""),
   });
   const details = [];
-  if (failure.reason) details.push(detail(ErrorInfoSchema, { reason: failure.reason, domain: "cleave" }));
+  const metadata = failure.leader === undefined ? {} : { leader: new URL(String(urls[failure.leader])).host };
+  if (failure.reason) details.push(detail(ErrorInfoSchema, { reason: failure.reason, domain: "cleave", metadata }));
   if (failure.field) details.push(detail(BadRequestSchema, { fieldViolations: [{ field: failure.field }] }));
   if (failure.retryAfter)
     details.push(detail(RetryInfoSchema, { retryDelay: { seconds: 0n, nanos: failure.retryAfter * 1e9 } }));
@@ -104,10 +114,15 @@ function envelope(flags, content) {
   return Buffer.concat([head, content]);
 }
 
-/** @param {http.ServerResponse} response @param {Failure | undefined} failure @param {() => Uint8Array} content */
-function answerCall(response, failure, content) {
+/**
+ * @param {http.ServerResponse} response
+ * @param {Failure | undefined} failure
+ * @param {() => Uint8Array} content
+ * @param {string[]} [urls]
+ */
+function answerCall(response, failure, content, urls) {
   if (failure)
-    response.writeHead(503, { "content-type": "application/json" }).end(JSON.stringify(connectError(failure)));
+    response.writeHead(503, { "content-type": "application/json" }).end(JSON.stringify(connectError(failure, urls)));
   else response.setHeader("content-type", "application/proto").end(content());
 }
 
@@ -118,9 +133,10 @@ class Script {
   /** @type {number[]} */ first = [];
   /** @type {string[]} */ requestIds = [];
 
-  /** @param {Case} script */
-  constructor(script) {
+  /** @param {Case} script @param {string[]} urls of all servers of the case */
+  constructor(script, urls) {
     this.script = script;
+    this.urls = urls;
     const { job, stopReason, failure } = script;
     this.job = {
       jobId: "job",
@@ -170,14 +186,37 @@ class Script {
         return this.labels(body, response);
       case "CreateJob":
         this.requestIds.push(fromBinary(CreateJobRequestSchema, body).requestId);
-        return answerCall(response, this.next().error, () =>
-          toBinary(CreateJobResponseSchema, create(CreateJobResponseSchema, { job: this.job })),
+        return answerCall(
+          response,
+          this.next().error,
+          () => toBinary(CreateJobResponseSchema, create(CreateJobResponseSchema, { job: this.job })),
+          this.urls,
         );
+      case "GetUpload": {
+        const { arrived } = this.script;
+        const unknown = arrived === undefined ? { code: "NOT_FOUND", reason: "UPLOAD_NOT_FOUND" } : undefined;
+        return answerCall(response, unknown, () =>
+          toBinary(GetUploadResponseSchema, create(GetUploadResponseSchema, { parts: arrived ?? 0 })),
+        );
+      }
+      case "datasets": {
+        this.first.push(JSON.parse(String(body).split("\n")[0] ?? "").header.firstPart);
+        const { error } = this.next();
+        const stored = create(CreateDatasetResponseSchema, { dataset: { datasetId: "data" } });
+        const json = error
+          ? { code: codes.indexOf(error.code), message: "not now" }
+          : toJson(CreateDatasetResponseSchema, stored);
+        response.writeHead(error ? 503 : 200, { "content-type": "application/json" }).end(JSON.stringify(json));
+        return;
+      }
       default:
         if (this.script.server === "OTHER_API") response.writeHead(404).end();
         else
-          answerCall(response, this.next().error, () =>
-            toBinary(CancelJobResponseSchema, create(CancelJobResponseSchema, { job: this.job })),
+          answerCall(
+            response,
+            this.next().error,
+            () => toBinary(CancelJobResponseSchema, create(CancelJobResponseSchema, { job: this.job })),
+            this.urls,
           );
     }
   }
@@ -213,7 +252,7 @@ class Script {
 
   /** @param {Answer} answer @param {http.ServerResponse} response */
   end(answer, response) {
-    const error = connectError(answer.error);
+    const error = connectError(answer.error, this.urls);
     response.end(envelope(2, Buffer.from(JSON.stringify(error ? { error } : {}))));
   }
 }
@@ -259,8 +298,12 @@ async function start(context, played) {
 
 for (const script of /** @type {Case[]} */ (cases)) {
   test(script.name, { timeout: 60_000 }, async (t) => {
-    const played = new Script(script);
-    const client = new Cleave({ baseUrl: await start(cleanups(t), played) });
+    /** @type {string[]} */
+    const urls = [];
+    const played = (script.servers ?? [{}]).map((server) => new Script({ ...script, ...server }, urls));
+    const context = cleanups(t);
+    for (const server of played) urls.push(await start(context, server));
+    const client = new Cleave({ baseUrl: (script.given ?? [...urls.keys()]).map((at) => String(urls[at])) });
     /** @type {number[]} */
     const events = [];
     /** @type {number[]} */
@@ -270,18 +313,27 @@ for (const script of /** @type {Case[]} */ (cases)) {
       if (script.call === "CancelJob") await client.api.jobs.cancelJob({ jobId: "job" });
       else if (script.call === "CreateJob") await client.api.jobs.createJob({});
       else if (script.call === "GetLabels") labels = [...(await client.labels("job")).labels];
+      else if (script.call === "UploadGraph")
+        await client.uploadGraph([
+          [0, 1],
+          [1, 2],
+        ]);
       else if (script.call === "Wait") await (await client.job("job")).wait();
       else for await (const event of client.watch("job")) events.push(event.sequence);
     } catch (error) {
       failure = error;
     }
-    assert.equal(played.calls, script.calls ?? 0);
-    assert.deepEqual(played.after, script.after ?? []);
-    assert.deepEqual(played.first, script.first ?? []);
+    for (const { script, calls, after, first } of played) {
+      assert.equal(calls, script.calls ?? 0);
+      assert.deepEqual(after, script.after ?? []);
+      assert.deepEqual(first, script.first ?? []);
+    }
     assert.deepEqual(events, script.events ?? []);
     assert.deepEqual(labels, script.labels ?? []);
-    if (script.call === "CreateJob")
-      assert.ok(played.requestIds[0] && new Set(played.requestIds).size === 1, `request ids ${played.requestIds}`);
+    if (script.call === "CreateJob") {
+      const ids = played.flatMap((server) => server.requestIds);
+      assert.ok(ids[0] && new Set(ids).size === 1, `request ids ${ids}`);
+    }
     if (script.error) {
       assert.ok(failure instanceof CleaveError, String(failure));
       const { code, reason, field, isTemporary: temporary } = failure;
@@ -297,5 +349,16 @@ test("the client finds what the contract lists", () => {
   const listed = /** @type {{ reason: string, code: string }[]} */ (reasons).filter(
     ({ reason }) => reason !== "UPLOAD_DAMAGED",
   );
-  assert.deepEqual({ ...foundCodes }, Object.fromEntries(listed.map(({ reason, code }) => [reason, code])));
+  assert.deepEqual({ ...clientCodes }, Object.fromEntries(listed.map(({ reason, code }) => [reason, code])));
+});
+
+test("a job that ended in no state of an end", async (t) => {
+  const script = new Script({ name: "", call: "WatchJob", job: "RUNNING", answers: [{ events: [1], ended: true }] }, []);
+  const client = new Cleave({ baseUrl: await start(cleanups(t), script) });
+  for (const state of [99, JobState.UNSPECIFIED]) {
+    script.calls = 0;
+    script.job.state = state;
+    await assert.rejects((await client.job("job")).wait(), { name: "CleaveError", reason: "BAD_ANSWER", jobId: "job" });
+    assert.equal(script.calls, 1, "it is watched, because it may be running");
+  }
 });

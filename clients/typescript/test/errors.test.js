@@ -4,7 +4,8 @@ import { once } from "node:events";
 import http from "node:http";
 import net from "node:net";
 import { test } from "node:test";
-import { Cleave, CleaveError, JobState } from "@cleave-project/cleave";
+import { Cleave, CleaveError, v1 } from "@cleave-project/cleave";
+import { RetryBudget } from "../dist/connection.js";
 import { cleanups, serve } from "./processes.js";
 
 /** @typedef {import("@cleave-project/cleave").JobOptions} JobOptions */
@@ -349,12 +350,73 @@ test("addresses", { timeout: 100_000 }, async (t) => {
       assert.ok(new Cleave({ baseUrl: `http://${host}:7400`, token: "t" }));
   });
 
+  await t.test("credentials that cannot be used", () => {
+    const baseUrl = "http://localhost:7400";
+    for (const token of ["two\nlines", "two words", "caf\u00e9"])
+      assert.throws(() => new Cleave({ baseUrl, token }), { name: "CleaveError", field: "token", reason: "BAD_TOKEN" });
+    assert.throws(() => new Cleave({ baseUrl, fetch, tls: { ca: "x" } }), { name: "CleaveError", field: "tls" });
+  });
+
+  await t.test("the token is sent without the line break at the end of its file", async () => {
+    /** @type {unknown} */
+    let sent;
+    const client = new Cleave({
+      baseUrl: await serve(context),
+      token: "secret\n",
+      fetch: (input, init) => {
+        sent ??= new Headers(init?.headers).get("authorization");
+        return fetch(input, init);
+      },
+    });
+    await client.api.jobs.listJobs({}).catch(() => {});
+    assert.equal(sent, "Bearer secret");
+  });
+
+  await t.test("pauses after refusals grow, and are partly random", async () => {
+    /** @type {number[]} */
+    const waits = [];
+    const { setTimeout } = globalThis;
+    const refusal = new CleaveError("UNAVAILABLE", "full", { reason: "NO_ROOM", retryAfterMs: 10_000 });
+    /** @type {any} */ (globalThis).setTimeout = (/** @type {() => void} */ run, /** @type {number} */ ms) => {
+      waits.push(ms);
+      return setTimeout(run, 0);
+    };
+    try {
+      for (let call = 0; call < 2; call++) {
+        const budget = new RetryBudget(1, 60_000, () => true);
+        for (let pause = 0; pause < 6; pause++) await budget.pause(refusal, undefined);
+        await assert.rejects(budget.pause(refusal, undefined), refusal);
+      }
+    } finally {
+      globalThis.setTimeout = setTimeout;
+    }
+    const [first = 0, second = 0] = waits;
+    assert.ok(first >= 10_000 && first <= 15_000 && second >= 20_000 && second <= 30_000, String(waits));
+    assert.ok(waits.every((ms) => ms <= 30_000) && new Set(waits).size === 12, String(waits));
+  });
+
+  await t.test("a download that begins again is given up after a few times", async () => {
+    const broken = new CleaveError("UNAVAILABLE", "broken", { reason: "NOT_REACHABLE" });
+    const budget = new RetryBudget(2, 60_000, () => true); // with two servers there is no pause
+    const attempts = async () => {
+      for (let restart = 0; restart < 6; restart++) {
+        budget.received();
+        await budget.pause(broken, undefined);
+      }
+    };
+    await attempts();
+    budget.reset(); // a part that the next attempt continues after
+    await attempts();
+    budget.received();
+    await assert.rejects(budget.pause(broken, undefined), broken);
+  });
+
   await t.test("one server of several answers", async () => {
     const baseUrl = await serve(context);
     const client = new Cleave({ baseUrl: [`http://${await unused()}`, `http://${await unused()}`, baseUrl + "/"] });
     const table = await client.uploadTable({ x: [1, 2, 9, 10] });
     const job = await client.createJob({ data: table, k: 2 });
-    assert.equal((await job.wait()).state, JobState.SUCCEEDED);
+    assert.equal((await job.wait()).state, v1.JobState.SUCCEEDED);
     assert.throws(() => new Cleave({ baseUrl: [] }), { name: "CleaveError", field: "baseUrl" });
     assert.throws(() => new Cleave({ baseUrl: [baseUrl, "nonsense"] }), { name: "CleaveError", field: "baseUrl" });
   });

@@ -31,11 +31,11 @@ test("the package", { timeout: 200_000 }, async (t) => {
 
   await t.test("in Node, with its types", async () => {
     const program = `
-      import { Cleave, JobState } from "@cleave-project/cleave";
+      import { Cleave, v1 } from "@cleave-project/cleave";
       const cleave = new Cleave({ baseUrl: process.argv[2]! });
       const job = await cleave.cluster([[0], [1], [2], [10], [11], [12]], { k: 2, cannotLink: [[0, 3]] });
       const labels: Int32Array = (await job.labels()).labels;
-      console.log(labels.join(), JobState[job.state.state]);`;
+      console.log(labels.join(), v1.JobState[job.state.state]);`;
     await writeFile(path.join(dir, "program.ts"), program);
     await symlink(path.join(root, "node_modules", "@types"), path.join(modules, "@types"));
     await symlink(path.join(root, "node_modules", "undici-types"), path.join(modules, "undici-types"));

@@ -14,7 +14,7 @@ import numpy as np
 
 from cleave import v1
 from cleave._upload import Upload
-from cleave.errors import found, job_error
+from cleave.errors import client_error, job_error
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -98,7 +98,7 @@ class ImportReader(Reader[v1.ImportTableRequest, v1.ImportTableResponse, v1.Impo
 
     def value(self) -> v1.ImportedTable:
         if self._imported is None:
-            raise found("BAD_ANSWER", "the server ended the import without a table")
+            raise client_error("BAD_ANSWER", "the server ended the import without a table")
         return self._imported
 
 
@@ -186,7 +186,7 @@ def checked_dataset(stored: v1.Dataset, known: str) -> v1.Dataset:
     """Returns a data set that was uploaded. Raises an error if its ID is not the known one."""
     if known and stored.dataset_id != known:
         message = f"the data set arrived as {stored.dataset_id}, but it is {known}: the upload was damaged; upload it again"
-        raise found("UPLOAD_DAMAGED", message)
+        raise client_error("UPLOAD_DAMAGED", message)
     return stored
 
 
@@ -210,9 +210,12 @@ def check_ended(job: v1.Job) -> None:
     if job.state == v1.JOB_STATE_FAILED:
         raise job_error(job.job_id, job.error)
     if reached_time_limit(job):
-        raise found("TIME_LIMIT", f"job {job.job_id} was {job.status_message}", job_id=job.job_id)
+        raise client_error("TIME_LIMIT", f"job {job.job_id} was {job.status_message}", job_id=job.job_id)
     if job.state == v1.JOB_STATE_CANCELLED:
-        raise found("JOB_CANCELLED", f"job {job.job_id} was canceled", job_id=job.job_id)
+        raise client_error("JOB_CANCELLED", f"job {job.job_id} was canceled", job_id=job.job_id)
+    if job.state != v1.JOB_STATE_SUCCEEDED:
+        state = v1.JobState.Name(job.state) if job.state in v1.JobState.values() else job.state
+        raise client_error("BAD_ANSWER", f"the server says that job {job.job_id} ended in the state {state}, which is no end", job_id=job.job_id)
 
 
 def evaluate_request(job_id: str, truth: Any) -> v1.EvaluateJobRequest:

@@ -17,7 +17,7 @@ from typing import Any, Callable, ClassVar, Dict, Generic, List, Optional, Seque
 import grpc
 
 from cleave import v1
-from cleave.errors import CleaveError, Failure, found, invalid
+from cleave.errors import CleaveError, Failure, client_error, invalid
 from cleave.rpc import status_pb2
 
 DEFAULT_PORT = 7400
@@ -237,7 +237,7 @@ class Route:
         """Moves on from a server that did not answer or does not lead. Raises the error of check if there is no other server."""
         if failure.code != "UNAVAILABLE" or failure.reason:
             self.answered = True
-        if self.current != address or failure.code != "UNAVAILABLE":
+        if self.current != address or failure.code != "UNAVAILABLE" or failure.retry_after is not None:
             return  # another call has moved on already, or the server answered
         hint = failure.metadata.get("leader", "") if failure.reason == "NOT_LEADER" else ""
         if hint and hint != address:
@@ -275,9 +275,11 @@ class Attempts:
         self._asked: Any = None
         self._restarts = 0
         self.reached()
+        self._heard = False
 
     def reached(self) -> None:
-        """Begins anew, because the server was reached."""
+        """Begins anew, because the call has got something."""
+        self._heard = True
         self._failing_since: Optional[float] = None
         self._tries = self._rounds = self._refusals = 0
         self._standby = False
@@ -316,7 +318,9 @@ class Attempts:
         self._tries = 0
         self._rounds += 1
         since = self._clock() - self._failing_since
-        if self._standby:
+        if self._heard:
+            again = since <= _RECONNECT_TIMEOUT
+        elif self._standby:
             again = since <= _ELECTION_TIMEOUT
         elif not self._route.answered or failure.reason:
             again = self._rounds < _MAX_ROUNDS
@@ -343,31 +347,31 @@ def diagnose(failure: Failure, address: str, credentials: Credentials, services:
     """
     if any(name.startswith("cleave.v1.") for name in services or ()):
         if failure.code == "UNIMPLEMENTED":
-            return found("OTHER_API_VERSION", f"the server at {address} is older than this client: {failure.message}")
-        return found("NOT_REACHABLE", f"the connection to the server at {address} broke: {failure.message}")
+            return client_error("OTHER_API_VERSION", f"the server at {address} is older than this client: {failure.message}")
+        return client_error("NOT_REACHABLE", f"the connection to the server at {address} broke: {failure.message}")
     others = sorted({name.rpartition(".")[0] for name in services or () if name.startswith("cleave.")})
     if others:
-        return found(
+        return client_error(
             "OTHER_API_VERSION",
             f"the server at {address} has the API {' and '.join(others)}, and this client has cleave.v1; "
             "install the version of this package that belongs to the server",
         )
     if services is not None or failure.code == "UNIMPLEMENTED":
-        return found("NOT_CLEAVE", f"a gRPC server answers at {address}, but it is not Cleave; check the address")
+        return client_error("NOT_CLEAVE", f"a gRPC server answers at {address}, but it is not Cleave; check the address")
     if "handshake failed" in failure.message:
-        return found(
+        return client_error(
             "HANDSHAKE_FAILED",
             f"the certificate of the server at {address} is not trusted, or it has none ({failure.message}); "
             "give the authority that signed it as tls=DIR or ca_file=FILE",
         )
     if listening:
         expected = "with TLS" if credentials.encrypted else "without TLS"
-        return found(
+        return client_error(
             "NOT_CLEAVE",
             f"something listens at {address}, but it does not speak gRPC {expected}: it is not Cleave, or it is a server "
             f"{'without' if credentials.encrypted else 'with'} certificates ({failure.message})",
         )
-    return found("NOT_REACHABLE", f"the server at {address} does not answer: {failure.message}")
+    return client_error("NOT_REACHABLE", f"the server at {address} does not answer: {failure.message}")
 
 
 def needs_diagnosis(failure: Failure) -> bool:

@@ -15,7 +15,7 @@ from cleave._calls import Reader, Request, Response, Value
 from cleave._connection import Attempts, BaseClient, Method
 from cleave._frames import table_of
 from cleave._upload import Graph, KernelMatrix, Table, Upload, points_of
-from cleave.errors import Broken, CleaveError, Failure, NotFoundError, PreconditionError, found
+from cleave.errors import Broken, CleaveError, Failure, NotFoundError, PreconditionError, client_error
 from cleave.results import (
     Embedding,
     EmbeddingReader,
@@ -293,7 +293,7 @@ class Client(BaseClient):
             if not error.temporary:
                 raise
             message = f"job {job_id} cannot be watched, and may still be running: {error}"
-            raise found("WATCH_LOST", message, job_id=job_id, retry_after=error.retry_after) from error
+            raise client_error("WATCH_LOST", message, job_id=job_id, retry_after=error.retry_after) from error
 
     def wait(self, job_id: str, on_item: Optional[Callable[[v1.WatchJobResponse], None]] = None) -> v1.Job:
         """Waits until a job ends, and returns it. Raises an error if the job failed or was canceled.

@@ -136,7 +136,7 @@ _CLASSES: Dict[str, Type[CleaveError]] = {
 }
 
 # The errors that this package finds itself, with their classes and codes. docs/CLIENT-CONTRACT.md says what they mean.
-_FOUND: Dict[str, Tuple[Type[CleaveError], str]] = {
+_CLIENT_ERRORS: Dict[str, Tuple[Type[CleaveError], str]] = {
     "NOT_REACHABLE": (UnavailableError, "UNAVAILABLE"),
     "HANDSHAKE_FAILED": (HandshakeError, "FAILED_PRECONDITION"),
     "NOT_CLEAVE": (NotCleaveError, "FAILED_PRECONDITION"),
@@ -213,16 +213,16 @@ class Broken(grpc.RpcError):  # type: ignore[misc]
         return ()
 
 
-def found(reason: str, message: str, *, job_id: str = "", retry_after: Optional[float] = None) -> CleaveError:
+def client_error(reason: str, message: str, *, job_id: str = "", retry_after: Optional[float] = None) -> CleaveError:
     """Returns the exception for what this package finds itself."""
-    kind, code = _FOUND[reason]
+    kind, code = _CLIENT_ERRORS[reason]
     return kind(message, reason=reason, code=code, job_id=job_id, retry_after=retry_after)
 
 
 def job_error(job_id: str, error: Any) -> CleaveError:
     """Returns the exception for the v1.Error of a failed job."""
     if not error.code:
-        return found("JOB_FAILED", f"job {job_id} failed", job_id=job_id)
+        return client_error("JOB_FAILED", f"job {job_id} failed", job_id=job_id)
     code = _CODE_NAMES.get(error.code, "INTERNAL")
     if code == "UNAVAILABLE":
         code = "INTERNAL"  # the same request_id returns the same failure, so calling again does not help

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import threading
 import uuid
 import warnings
 import weakref
@@ -560,6 +561,7 @@ class _Job:
             spec, data_id = self._upload(client, own, kept)
             if self._data_id not in ("", data_id):
                 raise CleaveError("the training data was modified after fit, so the job cannot be run again; call fit again", reason="DATA_CHANGED")
+            job_id = ""
             try:
                 job_id = client.create_job(spec, request_id=request_id, time_limit=self._time_limit).job_id
                 if own is not None:
@@ -570,11 +572,14 @@ class _Job:
             except CleaveError as error:
                 _supervision.name_pair(error, self._tables.get("supervision.constraints"))
                 raise
-            except BaseException as interruption:  # perhaps before the id of the job arrived: the same request finds the job
+            except BaseException as interruption:
                 if detachable and not isinstance(interruption, KeyboardInterrupt):
                     raise
-                with contextlib.suppress(CleaveError):
-                    client.cancel_job(client.create_job(spec, request_id=request_id, time_limit=self._time_limit).job_id)
+
+                def cancel() -> None:  # the same request finds a job whose ID has not arrived
+                    client.cancel_job(job_id or client.create_job(spec, request_id=request_id, time_limit=self._time_limit).job_id)
+
+                _cancel_soon(cancel, f"job {job_id}" if job_id else f"the job with the request_id {request_id}")
                 raise
             self._job_id, self._data_id, self._kept_by = job_id, data_id, own
             return ended
@@ -635,6 +640,26 @@ class _Job:
                 job_id = self._ensure(client)
                 self._report = make_report(client.address, client.credentials, job_id, self.data)
         return self._report
+
+
+# Seconds that an interrupted program waits until its job is canceled.
+_CANCEL_SECONDS = 5.0
+
+
+def _cancel_soon(cancel: Callable[[], None], job: str) -> None:
+    """Calls a function that cancels a job, and waits for it a short time. Warns if the job may go on."""
+    canceled = threading.Event()
+
+    def run() -> None:
+        with contextlib.suppress(Exception):  # whoever interrupts a program learns that the job may go on, and needs no more
+            cancel()
+            canceled.set()
+
+    thread = threading.Thread(target=run, daemon=True)  # so that a server that is away holds up nobody
+    thread.start()
+    thread.join(_CANCEL_SECONDS)
+    if not canceled.is_set():
+        warnings.warn(f"{job} could not be canceled, and may go on", CleaveWarning, stacklevel=2)
 
 
 def _while_deleted(attempt: Callable[[], Value]) -> Value:

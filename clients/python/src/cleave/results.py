@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cleave import v1
 from cleave._calls import Reader, Request, Response, Value
-from cleave.errors import found
+from cleave.errors import client_error
 
 __all__ = ["Embedding", "Labels", "Mixture", "Model", "Prediction", "RowScores"]
 
@@ -127,7 +127,7 @@ class LabelsReader(Reader[v1.GetLabelsRequest, v1.GetLabelsResponse, Labels]):
 
     def add(self, part: v1.GetLabelsResponse) -> None:
         if part.first_index != self._count:
-            raise found("BAD_ANSWER", f"the server sent labels from row {part.first_index}, expected row {self._count}")
+            raise client_error("BAD_ANSWER", f"the server sent labels from row {part.first_index}, expected row {self._count}")
         self._labels.append(np.fromiter(part.labels, dtype=np.int32, count=len(part.labels)))
         self._rows.extend(part.rows)
         self._ids.extend(part.ids)
@@ -290,7 +290,7 @@ class PredictionReader(Reader[v1.PredictJobRequest, v1.PredictJobResponse, Predi
 
     def add(self, part: v1.PredictJobResponse) -> None:
         if part.first_index != len(self._labels):
-            raise found("BAD_ANSWER", f"the server sent labels from row {part.first_index}, expected row {len(self._labels)}")
+            raise client_error("BAD_ANSWER", f"the server sent labels from row {part.first_index}, expected row {len(self._labels)}")
         self._labels.extend(part.labels)
         self._distances.extend(part.distances)
         self._margins.extend(part.margins)
