@@ -49,7 +49,8 @@ func TestPageWithAForeignConstraint(t *testing.T) {
 	scene := report.Scene{Title: "iris",
 		Constraints: []constraint.Constraint{{I: 0, J: 999, Kind: constraint.MustLink}}}
 	var warning string
-	Files(report.New(&client.Outcome{Result: clitest.ExampleResult(), Labels: []int32{0, 1, 0}}, jobflags.Rows{}), scene,
+	outcome := &client.Outcome{Result: clitest.ExampleResult(), Labels: []int32{0, 1, 0}}
+	Files(report.New(outcome, jobflags.Rows{}), scene,
 		func(format string, args ...any) { warning = fmt.Sprintf(format, args...) })
 	if want := clustersFile + " and " + PageFile +
 		" could not be drawn: constraint 0 (0,999) has a point outside 0..2"; warning != want {
