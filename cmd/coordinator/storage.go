@@ -35,8 +35,9 @@ func (o *options) memoryFlags(set *pflag.FlagSet) {
 	set.Var(&o.memory, "memory",
 		"memory of this process, such as 4GiB, for jobs (data sets, eigenvectors, graphs), uploads and caches; "+
 			"it takes up to 64 MiB more (default: 80% of the machine's memory)")
-	set.Var(&o.uploads, "upload-memory", "memory for all concurrent uploads, such as 2GiB, at most half of --memory; a "+
-		"larger upload takes memory that jobs leave (default: a quarter of --memory)")
+	set.Var(&o.uploads, "upload-memory",
+		"memory for all concurrent uploads, such as 2GiB, at most half of --memory; a larger upload takes memory that "+
+			"jobs leave (default: a quarter of --memory)")
 }
 
 func timeOf(t *time.Duration) *shell.Duration { return (*shell.Duration)(t) }

@@ -112,8 +112,8 @@ func (a *app) checkGraph(f *outputFlags, spec *cleavev1.JobSpec, data *jobflags.
 	return jobflags.RefuseInput("--save-graph", f.saveGraph, a.command.directory, data.NamedFiles(a.command.directory))
 }
 
-// tableRows passes the rows of a table to yield, in parts. A table that only the coordinator has is read while the files
-// are written, so the context is that of the writer. It is nil if the data is not a table.
+// tableRows passes the rows of a table to yield, in parts. A table that only the coordinator has is read while the
+// files are written, so the context is that of the writer. It is nil if the data is not a table.
 type tableRows func(ctx context.Context, yield func(*table.Table) error) error
 
 // rowsOfTable returns the rows of a table in memory, or nil for nil.

@@ -34,7 +34,8 @@ func lockProblems(f goFile) (problems []string) {
 			continue
 		}
 		named := strings.HasSuffix(d.Name.Name, "Locked")
-		if d.Recv != nil && !named && path.Dir(f.path) == "internal/fleet" && slices.Contains(lockedTypes, receiver(d)) {
+		ofFleet := path.Dir(f.path) == "internal/fleet"
+		if d.Recv != nil && !named && ofFleet && slices.Contains(lockedTypes, receiver(d)) {
 			problems = append(problems, fmt.Sprintf("%s:%d: the name of %s must end with Locked: its caller holds "+
 				"the mutex", f.path, f.line(d.Pos()), d.Name.Name))
 		}

@@ -87,7 +87,8 @@ func (s *Store[V]) claimLocked(ctx context.Context, id string, record *statev1.C
 	}
 	if existing == nil {
 		err := s.putLocked(id, record, store.Txn{
-			If: []store.Condition{{Key: s.kind.key(id)}}, Put: puts, Delete: []string{records.GarbageKey(record.GetBlob())},
+			If: []store.Condition{{Key: s.kind.key(id)}}, Put: puts,
+			Delete: []string{records.GarbageKey(record.GetBlob())},
 		})
 		if !errors.Is(err, store.ErrConflict) {
 			return record, err
@@ -188,7 +189,8 @@ func (s *Store[V]) deleteClaim(change records.Change, id string) error {
 	}
 	if user := s.cfg.Users.JobUsing(id, owner); user != "" {
 		return fault.New(fault.FailedPrecondition, s.kind.reason("_IN_USE"),
-			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.kind.noun).With("job_id", user)
+			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.kind.noun).With(
+			"job_id", user)
 	}
 	if len(left) > 0 {
 		record.Claims = left
@@ -224,8 +226,8 @@ func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, a
 	return nil
 }
 
-// removeLocked deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the
-// next leader deletes the blob, whose garbage key is stored.
+// removeLocked deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and
+// the next leader deletes the blob, whose garbage key is stored.
 func (s *Store[V]) removeLocked(id string, record *statev1.ContentRecord) error {
 	txn := store.Txn{Delete: []string{s.kind.key(id)}, Urgent: true}
 	blob := record.GetBlob()

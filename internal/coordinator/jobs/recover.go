@@ -116,10 +116,16 @@ func (m *Manager) beginAttempt(j *Job) error {
 	if j.problem != nil {
 		return nil // nothing can crash before markRunning, which counts the attempt
 	}
-	return j.write(m.d.Writer.Context, m.d.Writer.CommitWaitingForSpace, store.Txn{}, func(record *statev1.JobRecord) error {
+	return m.writeOfRun(j, func(record *statev1.JobRecord) error {
 		m.countAttempt(j, record)
 		return nil
 	})
+}
+
+// writeOfRun is Job.write for what a run has done: it waits for space, and ends with the store alone.
+func (m *Manager) writeOfRun(j *Job, change func(*statev1.JobRecord) error) error {
+	w := m.d.Writer
+	return j.write(w.Context, w.CommitWaitingForSpace, store.Txn{}, change)
 }
 
 // countAttempt counts the current run in the record, once.
@@ -134,7 +140,7 @@ func (m *Manager) countAttempt(j *Job, record *statev1.JobRecord) {
 
 // recordResume durably records that the run of a job resumes from a snapshot.
 func (m *Manager) recordResume(j *Job, steps int) error {
-	return j.write(m.d.Writer.Context, m.d.Writer.CommitWaitingForSpace, store.Txn{}, func(record *statev1.JobRecord) error {
+	return m.writeOfRun(j, func(record *statev1.JobRecord) error {
 		if !attemptResumed(record, uint64(steps), m.term) {
 			return errUnchanged
 		}

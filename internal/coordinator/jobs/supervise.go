@@ -248,7 +248,7 @@ func (m *Manager) awaitProblem(j *Job, o *observer) (*runner.Problem, error) {
 
 // markRunning durably records that the job is running, which also counts the attempt.
 func (m *Manager) markRunning(j *Job, r runner.Runner) error {
-	err := j.write(m.d.Writer.Context, m.d.Writer.CommitWaitingForSpace, store.Txn{}, func(record *statev1.JobRecord) error {
+	err := m.writeOfRun(j, func(record *statev1.JobRecord) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
 		record.Job.StartTime = m.now()
 		record.Job.ObjectiveName = r.Objective()

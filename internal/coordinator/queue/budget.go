@@ -135,8 +135,8 @@ type Reservation struct {
 	held    bool
 }
 
-// reserveLocked returns a reservation of so many bytes, but no more than the share may have. It is granted now, or later
-// by update.
+// reserveLocked returns a reservation of so many bytes, but no more than the share may have. It is granted now, or
+// later by update.
 func (s *Share) reserveLocked(bytes int64, granted func()) *Reservation {
 	r := &Reservation{share: s, bytes: min(bytes, s.Max())}
 	s.budget.waiting = append(s.budget.waiting, r)
