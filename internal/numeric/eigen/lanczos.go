@@ -148,7 +148,7 @@ func randomUnit(n int, source *rand.PCG) []float64 {
 	rng := rand.New(source)
 	v := make([]float64, n)
 	for i := range v {
-		v[i] = rng.Float64() - 0.5
+		v[i] = rng.Float64() - 0.5 // Float64 scales by a power of two: exact, fused or not
 	}
 	if normalize(v) == 0 {
 		v[0] = 1
