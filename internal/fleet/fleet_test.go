@@ -152,9 +152,10 @@ func TestAPausedWorkerIsReplacedAndGetsANewSession(t *testing.T) {
 			a.link.pause() // the next operations wait for it, and then continue without it
 		}
 	})
-	if now := c.worker("a"); now != nil && now.ID == before {
-		t.Fatal("the paused worker still has its session")
-	}
+	c.until("the paused worker has lost its session", func() bool {
+		now := c.worker("a")
+		return now == nil || now.ID != before
+	})
 	a.link.resume()
 	c.until("a is back", func() bool { w := c.worker("a"); return w != nil && w.ID != before })
 	s.until(func() bool { return c.worker("a").Tiles > 0 })
