@@ -119,9 +119,9 @@ func bounded(delay time.Duration) time.Duration { return min(max(0, delay), maxD
 // attemptsKey is the key of the attempts that repeat the calls of a context. Such calls are made once.
 type attemptsKey struct{}
 
-// repeat makes a call until it succeeds, should not be made again, or ctx ends, also during a pause. The call gets a
-// context whose calls are not repeated by themselves, and a function to call when another attempt will continue after
-// what this one has delivered.
+// repeat makes a call until it succeeds, should not be made again, or ctx ends, also during a pause. It passes the call
+// a context in which calls are not repeated a second time, and a function that says that this attempt made progress, so
+// that the next one continues after it.
 func (l *leader) repeat(ctx context.Context, warn func(format string, args ...any),
 	call func(ctx context.Context, progressed func()) error) error {
 	if ctx.Value(attemptsKey{}) != nil {

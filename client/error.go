@@ -114,8 +114,8 @@ func unexplained(err error) error {
 	return err
 }
 
-// contextEnded returns the error of a call whose context ended while it was to be made again. The error is that of the
-// context; last, the error of the last attempt, is in its sentence.
+// contextEnded returns the error of a call whose context ended before it could be retried. The error wraps that of the
+// context; its message includes last, the error of the last attempt.
 func contextEnded(ended, last error) *Error {
 	code := codes.Canceled
 	if errors.Is(ended, context.DeadlineExceeded) {

@@ -418,8 +418,8 @@ func pickListed(what, given string, list func() ([]candidate, error)) (string, e
 	return pick(what, given, all)
 }
 
-// pickByID is pickListed for what has no name besides its id, whose length is known. It lists nothing if given is a
-// whole id, or too short for the beginning of one.
+// pickByID is pickListed for things that have ids of a known length and no names. It does not list anything if given is
+// a complete id, or too short for a prefix.
 func pickByID(what, given string, length int, list func() ([]candidate, error)) (string, error) {
 	switch {
 	case len(given) >= length:

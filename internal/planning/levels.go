@@ -81,8 +81,7 @@ func (l *Levels) work() float64 {
 	return float64(max(1, l.Fits)) * (work + manyLevelStarts*coarseEntry*min(last, 1<<22))
 }
 
-// tilelessJob is a job on levels alone, which needs no workers. Until it is said what the tiles of a workload are, it
-// is one without levels.
+// tilelessJob is a job without tiles, which needs no workers: one on levels, or, if levels is nil, an empty workload.
 type tilelessJob struct{ levels *Levels }
 
 func (w tilelessJob) rows() int {

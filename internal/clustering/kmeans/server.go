@@ -35,8 +35,8 @@ const (
 	rankStep
 )
 
-// newServer returns a server on whose restarts a number of threads compute. Restarts share no mutable state, so all may
-// compute concurrently.
+// newServer returns a server that runs restarts on the given number of threads. Restarts share no mutable state, so
+// they may run concurrently.
 func newServer(x Executor, threads int) *server {
 	s := &server{x: x, threads: threads}
 	measure := x.Measure()

@@ -210,7 +210,7 @@ func (q *Queue[K]) fullLocked(o *owner[K]) bool {
 	return q.limits.RunningPerOwner > 0 && o.running >= q.limits.RunningPerOwner
 }
 
-// obstacleLocked returns what other than memory keeps the job whose turn it is from running, or "" if nothing does.
+// obstacleLocked returns why the next job cannot run, apart from memory, or "" if it can.
 func (q *Queue[K]) obstacleLocked(p *place[K]) string {
 	switch {
 	case p.Alone && q.running > 0:
